@@ -123,10 +123,11 @@ $(TARGET)/web/clearway.html: $(ENGINE) web/node_modules/.built $(PAGE) $(RUST)
 	@touch $@
 
 # Functions that ask to be inlined are copied only where they are small, so that the engine stays below 500 KB. Vector
-# instructions, which browsers have had since 2023, move 16 bytes at a time.
+# instructions, which browsers have had since 2023, move 16 bytes at a time. An instance has 2 GB at most, so that no run takes
+# all memory of a browser; web/src/engine/wasm.ts says the same number.
 $(LINKED): $(RUST)
 	@tools/check-web
-	CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="-C llvm-args=-inlinehint-threshold=160 -C target-feature=+simd128" \
+	CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="-C llvm-args=-inlinehint-threshold=160 -C target-feature=+simd128 -C link-arg=--max-memory=2147483648" \
 	  cargo build --profile web --locked --quiet -p clearway-web --target wasm32-unknown-unknown
 	@touch $@
 

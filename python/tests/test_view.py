@@ -23,7 +23,7 @@ from websockets.typing import Origin
 import clearway
 from clearway import _clearway
 from clearway.command import cli
-from clearway.view import bundle
+from clearway.view import bundle, limits
 from clearway.view.server import Server
 from clearway.view.sources import Asked, opened
 from clearway.view.start import MARK, Expected, Scene, Side, with_start
@@ -85,6 +85,49 @@ def test_a_scenario_is_shown_as_it_is_written_with_the_files_that_it_names(liste
         assert side["text"] == f'name = "listed"\n{LISTED}'
         assert side["set"] == [["seed", str(2**64 - 1)]]
         assert side["expected"] is None
+
+
+def test_a_network_or_text_that_the_page_cannot_show_is_refused_before_the_page_is_written(tmp_path: Path) -> None:
+    scenario = tmp_path / "large.toml"
+    scenario.write_text(
+        LISTED.replace('"star"', '"fat-tree"')
+        .replace("hosts = 3", "k = 36")
+        .replace('kind = "file"\npath = "lists/flows.csv"', 'kind = "incast"')
+    )
+    with pytest.raises(_clearway.Error) as refused:
+        opened([scenario], Asked())
+    assert str(refused.value) == (
+        f"{scenario}: topology: the network has 11,664 hosts and 34,992 links; the live page draws at most 30,000 links"
+    )
+    scenario.write_text(SMALL + "\n" * limits.LINES)
+    with pytest.raises(_clearway.Error, match=r"large\.toml: the scenario has 20,0[0-9]{2} lines; the live page takes"):
+        opened([scenario], Asked())
+    scenario.write_text(SMALL + "#" * limits.TEXT)
+    with pytest.raises(
+        _clearway.Error, match=r"large\.toml: the scenario has 1,000,[0-9]{3} characters; the live page"
+    ):
+        opened([scenario], Asked())
+
+
+def test_files_that_the_page_cannot_hold_are_refused_by_the_name_of_the_largest(
+    listed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (listed.parent / "lists" / "flows.csv").write_bytes(gzip.compress(FLOWS.encode()))
+    monkeypatch.setattr(limits, "FILES", len(FLOWS))
+    assert len(opened([listed], Asked()).scenes) == 1
+    monkeypatch.setattr(limits, "FILES", len(FLOWS) - 1)
+    with pytest.raises(
+        _clearway.Error, match=r"listed: the files of the page have 0\.0 MB, .* of it lists/flows\.csv; the"
+    ):
+        opened([listed], Asked())
+
+
+def test_the_page_takes_what_the_command_does() -> None:
+    source = (Path(__file__).parents[2] / "web/src/limits.ts").read_text()
+    most = source.partition("MOST = {")[2].partition("}")[0]
+    numbers = {name: int(number.replace("_", "")) for name, number in re.findall(r"(\w+): ([0-9_]+),", most)}
+    mine = {name.lower(): getattr(limits, name) for name in ("TEXT", "LINES", "FILES", "LINKS", "ENTRIES")}
+    assert mine.items() <= numbers.items()
 
 
 @pytest.mark.usefixtures("built")

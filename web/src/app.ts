@@ -6,16 +6,19 @@ import * as format from "./format.ts";
 import { scenes, type Scene } from "./gallery.ts";
 import { listen } from "./keyboard.ts";
 import { allLessons, type Lesson } from "./lessons.ts";
+import { MOST, question } from "./limits.ts";
 import { Editor } from "./panels/editor.ts";
 import { Flows } from "./panels/flows.ts";
 import { Guide } from "./panels/guide.ts";
 import { Legend } from "./panels/legend.ts";
+import { Notice } from "./panels/notice.ts";
 import { Panel } from "./panels/panel.ts";
 import { Playbar } from "./panels/playbar.ts";
 import { helpDialog, Topbar } from "./panels/topbar.ts";
 import type { Trail } from "./picture/network.ts";
 import { Pane } from "./picture/pane.ts";
 import type { Target } from "./picture/pick.ts";
+import { handOver, needsOf } from "./run/admission.ts";
 import { Player } from "./run/player.ts";
 import { Side, type Order } from "./run/side.ts";
 import type { Start } from "./start.ts";
@@ -32,7 +35,8 @@ const TOP_FLOWS = 5;
 /** Speeds, in simulated us a second, with which small and large networks begin. */
 const SPEED = { small: 20, large: 1000 };
 
-/** Times between the updates of parts that are read, not watched, and of the picture on the way to another time, in ms. */
+/** Times in ms after which the page offers to stop the engine, and between the updates of parts that are read, not watched. */
+const LATE = 1000;
 const EVERY = { counts: 90, details: 250, hash: 1000, seeking: 120 };
 
 export class App {
@@ -50,6 +54,9 @@ export class App {
   readonly #playbar: Playbar;
   readonly #editor: Editor;
   readonly #legend = new Legend();
+  readonly #notice = new Notice();
+  /** Says that the engine works, and offers to stop it. */
+  readonly #busy = new Notice();
   readonly #panel: Panel;
   readonly #flows: Flows;
   readonly #guide: Guide;
@@ -112,6 +119,8 @@ export class App {
       this.#topbar.element,
       this.#playbar.element,
       this.#editor.element,
+      this.#notice.element,
+      this.#busy.element,
       h(
         "div",
         { class: "scene" },
@@ -138,7 +147,14 @@ export class App {
 
   /** Opens what the address asks for, or the first scene. */
   async start(): Promise<void> {
-    const wanted = await fromHash(location.hash);
+    const { view: wanted, problem } = await fromHash(location.hash);
+    await this.#startWith(wanted);
+    if (problem !== null) {
+      this.#notice.show(`The changed scenario of this link is not shown: ${problem}. You see it as it was before the changes.`, [["Close", () => this.#notice.hide()]], true);
+    }
+  }
+
+  async #startWith(wanted: Partial<View>): Promise<void> {
     const lesson = this.#lessons.find((one) => one.name === wanted.lesson);
     if (lesson && wanted.scenario === undefined) return this.#lesson(lesson);
     const scene = this.#scene(wanted.scenario ?? this.view.scenario);
@@ -156,36 +172,49 @@ export class App {
     return { scenario: scene.name, text: null, left: choice(0), right: choice(1), seed: null, now: 0, speed: SPEED.small, selection: null, lesson: null };
   }
 
-  /** Opens both sides anew and goes to the view's instant. */
-  async open(view: View, findSpeed = true): Promise<void> {
+  /** Opens both sides anew and goes to the view's instant. What needs much is asked about first, unless that is `agreed`. */
+  async open(view: View, findSpeed = true, agreed = false): Promise<void> {
     const turn = ++this.#opening;
-    const { now } = view;
+    const isOld = () => turn !== this.#opening;
     this.view = view;
     this.#known.clear();
     this.fullBytes = LEAST_FULL;
     this.player.take([]);
+    this.#notice.hide();
     const scene = this.#scene(view.scenario);
     const choices = [view.left, view.right];
     const orders = choices.map((choice, index) => (choice === "none" ? null : this.#order(scene, view, index, choice)));
+    const errors: unknown[] = [];
+    const tried = <T>(work: (order: Order, index: number) => Promise<T>) =>
+      Promise.all(
+        orders.map((order, index) =>
+          order &&
+          work(order, index).catch((reason: unknown) => {
+            errors.push(reason);
+            orders[index] = null;
+            if (!isOld()) this.#refuse(index, reason);
+            return null;
+          }),
+        ),
+      );
     this.panes.forEach((pane, index) => (pane.element.hidden = orders[index] === null));
-    let error: unknown = null;
-    if (Object.keys(scene.files).length > 0) await this.engine.call({ op: "files", files: scene.files });
-    const opened = await Promise.all(
-      orders.map(async (order, index) => {
-        if (!order) return null;
-        try {
-          return await Side.open(this.engine, index, order);
-        } catch (reason) {
-          error ??= reason;
-          if (turn === this.#opening) {
-            this.panes[index]!.show(null);
-            this.panes[index]!.say(messageOf(reason), true);
-          }
-          return null;
-        }
-      }),
-    );
-    if (turn !== this.#opening) return;
+    const handedOver = handOver(this.engine, scene.files);
+    const needs = await tried((order, index) => handedOver.then(() => needsOf(this.engine, index, order)));
+    if (isOld()) return;
+    const asked = agreed ? null : question(needs.filter((one) => one !== null), view.now);
+    const opened = asked === null ? await tried((order, index) => Side.open(this.engine, index, order)) : [null, null];
+    if (isOld()) return;
+    this.#showSides(scene, view, opened, findSpeed);
+    const error = errors.length > 0 ? format.message(errors[0]) : null;
+    this.#editor.error(error);
+    if (error !== null && view.text !== null) this.#edit(true);
+    if (asked !== null) return this.#ask(asked, () => void this.open(view, findSpeed, true));
+    if (view.now > 0) await this.player.seek(view.now, false);
+    if (view.selection) this.select(view.selection);
+  }
+
+  /** Shows sides that were opened, or that there are none. */
+  #showSides(scene: Scene, view: View, opened: (Side | null)[], findSpeed: boolean): void {
     this.sides = opened;
     opened.forEach((side, index) => side && this.panes[index]!.show(side));
     const large = opened.some((side) => side?.isLarge);
@@ -193,15 +222,29 @@ export class App {
     this.player.take(opened.filter((side) => side !== null));
     this.player.speed = view.speed;
     this.#editor.show(view.text ?? scene.sides[0]!.text);
-    this.#editor.error(error === null ? null : messageOf(error));
-    if (error !== null && view.text !== null) this.#edit(true);
     this.#flows.show(opened, opened.map((_, index) => this.#expected(scene, view, index)));
     this.#panel.ports(opened.find((side) => side !== null)?.layout.ports ?? []);
     this.#showView();
     this.#dirty = this.#fresh = true;
     document.title = `${scene.title} · Clearway`;
-    if (now > 0) await this.player.seek(now, false);
-    if (view.selection) this.select(view.selection);
+  }
+
+  /** Says in a pane why its side is not shown. */
+  #refuse(index: number, reason: unknown): void {
+    this.panes[index]!.show(null);
+    this.panes[index]!.say(format.message(reason), true);
+  }
+
+  /** Asks before a scenario is simulated that needs much. */
+  #ask(words: string, run: () => void): void {
+    for (const pane of this.panes) {
+      pane.show(null);
+      pane.say("Nothing is simulated yet.");
+    }
+    this.#notice.show(`${words} Simulate it?`, [
+      ["Simulate it", run],
+      ["Change the scenario", () => this.#edit(true)],
+    ]);
   }
 
   #order(scene: Scene, view: View, index: number, choice: string): Order {
@@ -212,6 +255,7 @@ export class App {
       transport: choice === "own" ? null : choice,
       ...(view.seed === null ? {} : { seed: view.seed }),
       set: side.set,
+      links: MOST.links,
     };
   }
 
@@ -261,13 +305,12 @@ export class App {
   }
 
   async #check(text: string): Promise<string | null> {
-    const side = this.#order(this.#scene(this.view.scenario), { ...this.view, text }, 0, this.view.left);
+    const order = this.#order(this.#scene(this.view.scenario), { ...this.view, text }, 0, this.view.left);
     try {
-      await this.engine.call({ op: "open", run: CHECK_RUN, ...side });
-      await this.engine.call({ op: "close", run: CHECK_RUN });
+      await needsOf(this.engine, CHECK_RUN, order);
       return null;
     } catch (error) {
-      return messageOf(error);
+      return format.message(error);
     }
   }
 
@@ -306,7 +349,7 @@ export class App {
   }
 
   #failed(error: unknown): void {
-    const text = messageOf(error);
+    const text = format.message(error);
     const fatal = error instanceof EngineError && error.isFatal;
     for (const pane of this.panes) if (!pane.element.hidden) pane.say(text, true);
     this.#status.textContent = text;
@@ -353,10 +396,19 @@ export class App {
       this.#fresh = this.player.playing;
       void this.player.between(() => this.#details());
     }
+    this.#offerStop(wall);
     if (wall - this.#last.hash > EVERY.hash) {
       this.#last.hash = wall;
       void this.#writeHash();
     }
+  }
+
+  /** Offers to stop the engine while an answer is long due, and no longer. */
+  #offerStop(wall: number): void {
+    const since = this.engine.busySince;
+    const isLate = since !== null && wall - since > LATE;
+    if (!isLate) this.#busy.hide();
+    else if (this.#busy.element.hidden) this.#busy.show("The engine is at work on a large step.", [["Stop", () => this.engine.stop()]]);
   }
 
   #draw(wall: number): void {
@@ -442,8 +494,4 @@ export class App {
     this.#written = hash;
     history.replaceState(null, "", hash);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

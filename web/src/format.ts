@@ -83,3 +83,12 @@ export function niceCeiling(value: number): number {
   const step = [1, 2, 5].find((step) => step * power >= value * (1 - 1e-9)) ?? 10;
   return step * power;
 }
+
+/** The most characters of a message: it may hold a part of a text that somebody else wrote. */
+const MESSAGE = 1000;
+
+/** An error in words, cut if they are many. */
+export function message(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.length > MESSAGE ? `${text.slice(0, MESSAGE)} …` : text;
+}

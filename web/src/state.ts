@@ -1,6 +1,8 @@
 /** What the page shows, and its form in the address, so that a link shows the same again. */
 
 import { parseTime } from "./format.ts";
+import { MOST, textProblem } from "./limits.ts";
+import { packed, unpacked } from "./unpack.ts";
 
 /** A port or a flow of one side. */
 export interface Selection {
@@ -32,6 +34,9 @@ export interface View {
 /** The limits of the speed, in simulated us a second. */
 export const SPEEDS = { least: 0.1, most: 1e5 } as const;
 
+/** Names of transports, and of what else a side may show. */
+const NAME = /^[\w-]{1,64}$/;
+
 /** Writes a view as the fragment of an address. */
 export async function toHash(view: View): Promise<string> {
   const fields = new URLSearchParams();
@@ -47,15 +52,21 @@ export async function toHash(view: View): Promise<string> {
   return `#${fields}`;
 }
 
+/** What a fragment says of a view, and why its scenario is not shown, if it is not. */
+export interface Wanted {
+  readonly view: Partial<View>;
+  readonly problem: string | null;
+}
+
 /** Reads what a fragment says of a view; what it does not say, or says wrongly, is left out. */
-export async function fromHash(hash: string): Promise<Partial<View>> {
+export async function fromHash(hash: string): Promise<Wanted> {
   const fields = new URLSearchParams(hash.replace(/^#/, ""));
   const view: Partial<View> = {};
   const scenario = fields.get("scenario");
   if (scenario) view.scenario = scenario;
   for (const side of ["left", "right"] as const) {
     const choice = fields.get(side);
-    if (choice) view[side] = choice;
+    if (choice && NAME.test(choice)) view[side] = choice;
   }
   const lesson = fields.get("lesson");
   if (lesson) view.lesson = lesson;
@@ -69,33 +80,19 @@ export async function fromHash(hash: string): Promise<Partial<View>> {
   if (found) {
     view.selection = { side: found[1] as "left" | "right", what: found[2] as "port" | "flow", id: Number(found[3]) };
   }
-  const text = fields.get("text");
-  if (text) {
-    try {
-      view.text = await unpacked(text);
-    } catch {
-      // A link that was cut off shows the scenario without its changes.
-    }
+  const code = fields.get("text");
+  if (!code) return { view, problem: null };
+  try {
+    const text = await unpacked(code, MOST.text);
+    const problem = text === null ? `it unpacks to more than ${MOST.text / 1e6} MB, the most that this page takes` : textProblem(text);
+    if (problem === null) view.text = text;
+    return { view, problem };
+  } catch {
+    return { view, problem: "it was cut off or changed on its way" };
   }
-  return view;
 }
 
 /** A time without a loss, in the largest unit that needs at most three digits behind the point. */
 function timeText(ps: number): string {
   return ps % 1e3 === 0 ? `${ps / 1e6}us` : `${ps}ps`;
-}
-
-async function packed(text: string): Promise<string> {
-  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  let letters = "";
-  for (const byte of bytes) letters += String.fromCharCode(byte);
-  return btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-async function unpacked(code: string): Promise<string> {
-  const letters = atob(code.replaceAll("-", "+").replaceAll("_", "/"));
-  const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Response(stream).text();
 }

@@ -87,6 +87,7 @@ test('the error of a wrong text stands at its line, and a right text runs', asyn
   await area.fill(text.replace('rate = "10 Gbps"', 'rate = "10 Gbs"'));
   await page.waitForFunction(() => document.querySelector('.error').textContent !== '');
   assert.match(await page.locator('.error').textContent(), new RegExp(`^Line ${line}: topology\\.rate = "10 Gbs": .*Gbps`));
+  await page.locator('.error').click();
   assert.equal(await page.locator('.numbers .wrong').textContent(), String(line));
   await area.fill(text.replace('pairs = 2', 'pairs = 3'));
   await page.waitForFunction(() => document.querySelector('.error').textContent === '');

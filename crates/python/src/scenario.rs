@@ -47,7 +47,7 @@ impl Scenario {
         memory: Option<u64>,
         disk: Option<u64>,
     ) -> Result<Scenario, Failure> {
-        let overrides = Overrides { transport, seed, set, memory, disk };
+        let overrides = Overrides { transport, seed, set, memory, links: None, disk };
         py.detach(|| guard(seed.unwrap_or(0), || Ok(Scenario(Loaded::load(&path, &overrides)?))))
     }
 
@@ -67,7 +67,7 @@ impl Scenario {
         memory: Option<u64>,
         disk: Option<u64>,
     ) -> Result<Scenario, Failure> {
-        let overrides = Overrides { transport, seed, set, memory, disk };
+        let overrides = Overrides { transport, seed, set, memory, links: None, disk };
         py.detach(|| {
             guard(seed.unwrap_or(0), || {
                 Ok(Scenario(Loaded::parse(text, origin, base_dir.as_path(), &overrides)?))

@@ -1,5 +1,6 @@
 //! The network and the traffic of a run, which a page lays out once.
 
+use crate::warnings::warnings_of;
 use clearway_sim::FrameKind;
 use clearway_sim::model::{Model, Pattern, PortModel};
 use clearway_sim::scenario::Scenario;
@@ -20,6 +21,7 @@ pub struct Layout {
     kinds: Vec<&'static str>,
     entries: Vec<Entry>,
     estimate: Estimate,
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -78,6 +80,7 @@ impl Layout {
                     .then(|| estimate.link_transmissions.round() as u64),
                 bytes: estimate.memory_bytes().round() as u64,
             },
+            warnings: warnings_of(scenario),
         }
     }
 }

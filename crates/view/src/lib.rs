@@ -11,6 +11,8 @@
 //! | `answers` | what JSON tells of a run |
 //! | `frame` | frames |
 //! | `layout` | the network and the traffic of a run, as its first answer |
+//! | `needs` | what a run will take, before it is opened |
+//! | `warnings` | remarks on a scenario whose results could mislead |
 //! | `files` | the files that a caller handed over |
 //! | `catalog` | the transports that there are |
 //! | `refusal` | the one line that answers a request that can't be met |
@@ -21,10 +23,12 @@ mod catalog;
 mod files;
 mod frame;
 mod layout;
+mod needs;
 mod refusal;
 mod request;
 mod run;
 mod stage;
+mod warnings;
 
 pub use frame::{Camera, Parts};
 pub use stage::{Reply, Stage};

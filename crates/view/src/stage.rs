@@ -4,6 +4,7 @@ use crate::catalog::Catalog;
 use crate::files;
 use crate::frame::Parts;
 use crate::layout::Layout;
+use crate::needs::Needs;
 use crate::refusal::Refusal;
 use crate::request::Request;
 use crate::run::Run;
@@ -21,7 +22,7 @@ const UNNAMED: &str = "scenario";
 
 /// The operations, for messages.
 const OPERATIONS: &str =
-    "catalog, files, open, advance, frame, port, flow, finished, result, resolved, close";
+    "catalog, files, estimate, open, advance, frame, port, flow, finished, result, resolved, close";
 
 /// Files and runs. One owned value: a process may have many.
 pub struct Stage {
@@ -65,6 +66,10 @@ impl Stage {
                 self.files.extend(files::read(files)?);
                 Ok(json(&serde_json::json!({ "files": self.files.len() })))
             }
+            "estimate" => {
+                let (_, scenario) = self.scenario(request)?;
+                Ok(json(&Needs::new(&scenario)))
+            }
             "open" => Ok(json(&self.open(request)?)),
             "close" => {
                 let run = request.id("run")?;
@@ -82,11 +87,20 @@ impl Stage {
         }
     }
 
-    fn open(&mut self, mut request: Request) -> Result<Layout, Refusal> {
+    fn open(&mut self, request: Request) -> Result<Layout, Refusal> {
+        let (number, scenario) = self.scenario(request)?;
+        let run = Run::new(scenario)?;
+        let layout = run.layout();
+        self.runs.insert(number, run);
+        Ok(layout)
+    }
+
+    /// Reads the scenario of a request, in place of the run of that number.
+    fn scenario(&mut self, mut request: Request) -> Result<(u32, Scenario), Refusal> {
         let number = request.id("run")?;
         let (name, text) = (request.needed_text("name")?, request.needed_text("text")?);
         let (transport, seed) = (request.text("transport")?, request.number("seed")?);
-        let set = request.pairs("set")?;
+        let (set, links) = (request.pairs("set")?, request.number("links")?);
         request.finish()?;
         self.runs.remove(&number);
         if self.runs.len() >= RUNS {
@@ -94,16 +108,13 @@ impl Stage {
         }
         let taken = self.runs.values().map(Run::memory_bytes).fold(0, u64::saturating_add);
         let memory = self.memory.map(|memory| memory.saturating_sub(taken));
-        let overrides = Overrides { transport, seed, set, memory, disk: None };
+        let overrides = Overrides { transport, seed, set, memory, links, disk: None };
         let mut scenario = Scenario::parse(&text, &name, &self.files, &overrides)?;
         // A text that does not name itself has the name of its file.
         if scenario.name == UNNAMED {
             scenario.name = name;
         }
-        let run = Run::new(scenario)?;
-        let layout = run.layout();
-        self.runs.insert(number, run);
-        Ok(layout)
+        Ok((number, scenario))
     }
 }
 

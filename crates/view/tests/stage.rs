@@ -277,6 +277,35 @@ fn bad_requests_are_refused_in_one_line() {
 }
 
 #[test]
+fn an_estimate_says_what_a_run_will_take_and_opens_none() {
+    let mut stage = Stage::new(None);
+    let needs = ask(&mut stage, json!({"op": "estimate", "run": 0, "name": "x", "text": INCAST}));
+    assert_eq!([&needs["hosts"], &needs["switches"], &needs["links"], &needs["entries"]], [5, 1, 5, 1]);
+    assert_eq!([&needs["flows"], &needs["live_flows"], &needs["samples"]], [4, 4, 0]);
+    assert!(needs["bytes"].as_u64().unwrap() > 5_000 && needs["cpu_s"].as_f64().unwrap() > 0.0, "{needs}");
+    // 800 KB take 640 us at 10 Gbps.
+    assert!((6e-4..1e-3).contains(&needs["simulated_s"].as_f64().unwrap()), "{needs}");
+    assert_eq!(needs["warnings"], json!([]));
+    assert!(refused(&mut stage, json!({"op": "advance", "run": 0})).starts_with("run 0 is not open"));
+}
+
+#[test]
+fn a_network_of_more_links_than_a_page_can_draw_is_refused_before_it_is_built() {
+    let mut stage = Stage::new(None);
+    let tree = INCAST.replace("\"star\"", "\"fat-tree\"").replace("hosts = 5", "k = 64");
+    for op in ["estimate", "open"] {
+        let error =
+            refused(&mut stage, json!({"op": op, "run": 0, "name": "tree", "text": tree, "links": 30000}));
+        assert!(
+            error.starts_with("tree:4: topology.k = 64: these are 65536 hosts and 196608 links"),
+            "{error}"
+        );
+    }
+    let layout = ask(&mut stage, json!({"op": "open", "run": 0, "name": "x", "text": INCAST, "links": 5}));
+    assert_eq!((&layout["name"], &layout["warnings"]), (&json!("x"), &json!([])));
+}
+
+#[test]
 fn scenarios_that_would_not_fit_into_memory_are_refused_and_leave_room_for_others() {
     let mut stage = Stage::new(Some(1_000_000_000));
     let huge = INCAST.replace("hosts = 5", "hosts = 60000").replace("senders = 4", "senders = 59999");

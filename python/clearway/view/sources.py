@@ -11,6 +11,7 @@ from typing import Any
 from clearway import _clearway, folder
 from clearway._clearway import Error
 from clearway.machine import memory_limit
+from clearway.view import limits
 from clearway.view.start import Expected, Scene, Side
 
 #: The most sides that the page shows beside each other.
@@ -77,6 +78,7 @@ def opened(paths: Sequence[Path], asked: Asked) -> Opened:
         together = [runs] if len(runs) == SIDES and not asked.transports else [[run] for run in runs]
         scenes += [(each[0].path, of_runs(name, each, asked, found)) for each in together]
         found.interrupted += [run.path for run in runs if run.expected is None]
+    limits.check_files(scene for _, scene in scenes)
     names = [scene.name for _, scene in scenes]
     found.scenes = [replace(scene, name=str(path)) if names.count(scene.name) > 1 else scene for path, scene in scenes]
     return found
@@ -116,8 +118,10 @@ def of_file(path: Path, asked: Asked, found: Opened) -> Scene:
     text = ""
     for transport in asked.each:
         scenario = _clearway.Scenario.load(path, transport=transport, set=list(asked.settings), memory=memory_limit())
+        limits.check_scenario(scenario, str(path))
         name = scenario.name
         text = text or text_of(path, scenario)
+        limits.check_text(text, str(path))
         found.hosts = max(found.hosts, scenario.estimate()["hosts"])
         named = {*strings(tomllib.loads(text)), *(value for _, value in asked.settings)}
         full = set(files_of(scenario))
@@ -139,6 +143,8 @@ def of_runs(name: str, runs: Sequence[Recorded], asked: Asked, found: Opened) ->
             scenario = _clearway.Scenario.parse(
                 run.text, origin, run.path, transport=transport, set=list(asked.settings), memory=memory_limit()
             )
+            limits.check_scenario(scenario, origin)
+            limits.check_text(text, origin)
             found.hosts = max(found.hosts, scenario.estimate()["hosts"])
             for full in files_of(scenario):
                 short.setdefault(full, free_name(Path(full).name, short.values()))

@@ -9,6 +9,10 @@ export interface Engine {
   call<T>(request: Request): Promise<T>;
   /** Takes a frame of a run at its present time. */
   frame(run: number, options?: FrameOptions): Promise<Frame>;
+  /** The time, on the clock of `performance.now`, since which an answer is due; null where none is. */
+  readonly busySince: number | null;
+  /** Stops whatever is under way: those requests are rejected, and the runs that they are for are gone. */
+  stop(): void;
   /** Ends the engine with all its runs. */
   close(): void;
 }
@@ -25,6 +29,11 @@ export class EngineError extends Error {
   }
 }
 
+/** The answer to requests that were stopped. */
+export function stopped(): EngineError {
+  return new EngineError('The run was stopped before the engine had answered.', true);
+}
+
 /** An answer: JSON, the bytes of a frame, or an error after which the runs are gone. */
 export type Answer = string | ArrayBuffer | EngineError;
 
@@ -32,6 +41,8 @@ export type Answer = string | ArrayBuffer | EngineError;
 export class Queue {
   private readonly waiting: ((answer: Answer) => void)[] = [];
   private lost: EngineError | null = null;
+  /** The time since which the next answer is due. */
+  private since = 0;
   private readonly send: (request: string) => void;
 
   constructor(send: (request: string) => void) {
@@ -43,6 +54,9 @@ export class Queue {
     if (this.lost) {
       return Promise.resolve(this.lost);
     }
+    if (this.waiting.length === 0) {
+      this.since = performance.now();
+    }
     return new Promise((resolve) => {
       this.waiting.push(resolve);
       this.send(JSON.stringify(request));
@@ -52,6 +66,21 @@ export class Queue {
   /** Hands an answer to the request that has waited longest. */
   answer(answer: Answer): void {
     this.waiting.shift()?.(answer);
+    this.since = performance.now();
+  }
+
+  /** The time since which an answer is due; null where none is. */
+  get busySince(): number | null {
+    return this.waiting.length > 0 ? this.since : null;
+  }
+
+  /** Answers whatever waits with an error; the answers that still come are dropped. */
+  abandon(error: EngineError): void {
+    const waiting = this.waiting.splice(0);
+    this.waiting.push(...waiting.map(() => () => {}));
+    for (const resolve of waiting) {
+      resolve(error);
+    }
   }
 
   /** Answers whatever waits, or comes later, with an error. */

@@ -1,7 +1,7 @@
 /** The engine in this page: each run has a Web Worker of its own, so that two runs use two cores. */
 
 import packed from 'virtual:engine';
-import { EngineError, Queue, frame, json, type Answer, type Engine } from './engine.ts';
+import { EngineError, Queue, frame, json, stopped, type Answer, type Engine } from './engine.ts';
 import type { Request } from './protocol.ts';
 import type { WorkerAnswer } from './worker.ts';
 import EngineWorker from './worker.ts?worker&inline';
@@ -27,9 +27,9 @@ class Room {
     this.worker.postMessage(module);
   }
 
-  close(): void {
+  close(error = new EngineError('the run was closed', true)): void {
     this.worker.terminate();
-    this.queue.fail(new EngineError('the run was closed', true));
+    this.queue.fail(error);
   }
 }
 
@@ -56,6 +56,21 @@ class LocalEngine implements Engine {
 
   async frame(run: number, options = {}): ReturnType<Engine['frame']> {
     return frame(await this.ask(run, { op: 'frame', run, ...options }));
+  }
+
+  get busySince(): number | null {
+    const times = [...this.rooms.values()].map((room) => room.queue.busySince).filter((time) => time !== null);
+    return times.length > 0 ? Math.min(...times) : null;
+  }
+
+  /** Ends the workers that are busy; the next request for such a run gets a new one. */
+  stop(): void {
+    for (const [run, room] of this.rooms) {
+      if (room.queue.busySince !== null) {
+        this.rooms.delete(run);
+        room.close(stopped());
+      }
+    }
   }
 
   close(): void {

@@ -12,6 +12,7 @@ export type FileContent = string | { base64: string };
 export type Request =
   | { op: 'catalog' }
   | { op: 'files'; files: Record<string, FileContent> }
+  | EstimateRequest
   | OpenRequest
   | { op: 'advance'; run: number; until_ps?: number | null; events?: number | null }
   | ({ op: 'frame'; run: number } & FrameOptions)
@@ -22,9 +23,8 @@ export type Request =
   | { op: 'resolved'; run: number }
   | { op: 'close'; run: number };
 
-/** Opens a run, in place of any run of this number. */
-export interface OpenRequest {
-  op: 'open';
+/** What to simulate. It takes the place of any run of this number. */
+export interface ScenarioRequest {
   run: number;
   /** The name in error messages. */
   name: string;
@@ -35,6 +35,18 @@ export interface OpenRequest {
   seed?: number | null;
   /** Keys and values that replace the scenario's, such as `['traffic.web.load', '0.4']`. */
   set?: [string, string][];
+  /** The most links that the network may have: a larger one is refused before it is built. */
+  links?: number | null;
+}
+
+/** Asks what a run will take, and opens none. */
+export interface EstimateRequest extends ScenarioRequest {
+  op: 'estimate';
+}
+
+/** Opens a run. */
+export interface OpenRequest extends ScenarioRequest {
+  op: 'open';
 }
 
 /** Says what a frame shall contain beside ports and active flows; both are true if left out. */
@@ -47,6 +59,26 @@ export interface FrameOptions {
 export interface Catalog {
   version: string;
   transports: { name: string; title: string; family: string; summary: string }[];
+}
+
+/** The answer to `estimate`: what the run will take, before anything of it is built but its network. */
+export interface Needs {
+  hosts: number;
+  switches: number;
+  links: number;
+  /** The number of traffic entries. */
+  entries: number;
+  flows: number;
+  live_flows: number;
+  /** Rows of all sampled series. */
+  samples: number;
+  simulated_s: number;
+  /** Bytes of memory. */
+  bytes: number;
+  /** Processor time of the whole run in the native engine. */
+  cpu_s: number;
+  /** Remarks on a scenario whose results could mislead, a sentence each. */
+  warnings: string[];
 }
 
 export interface Node {
@@ -87,9 +119,11 @@ export interface Layout {
   /** The traffic entries. */
   entries: { name: string; kind: string; transport: string }[];
   estimate: { link_transmissions: number | null; bytes: number };
+  /** Remarks on a scenario whose results could mislead, a sentence each. */
+  warnings: string[];
 }
 
-export type Ended = 'complete' | 'stopped' | 'stalled' | 'deadlocked';
+export type Ended = 'complete' | 'stopped' | 'stalled' | 'deadlocked' | 'livelocked';
 
 /** The answer to `advance`. */
 export interface Progress {
@@ -189,6 +223,8 @@ export interface Result {
     packets: Record<string, number>;
     bytes: Record<string, number>;
     credits: Record<string, number>;
+    /** What went on at one instant without end, if that ended the run. */
+    livelock?: { at_ps: number; what: string } | null;
     flow_control: { pauses: number; storms: string[]; deadlock: string[]; circle: string[] } | null;
   };
 }

@@ -1,6 +1,6 @@
 /** The engine of `clearway view`, over a WebSocket: requests are text, answers are text (JSON) or bytes (frames). */
 
-import { EngineError, Queue, frame, json, type Answer, type Engine } from './engine.ts';
+import { EngineError, Queue, frame, json, stopped, type Answer, type Engine } from './engine.ts';
 
 /** Connects to an engine, such as `ws://127.0.0.1:8080/engine`. */
 export function connectEngine(url: string): Promise<Engine> {
@@ -18,6 +18,10 @@ export function connectEngine(url: string): Promise<Engine> {
       resolve({
         call: async (request) => json(await queue.ask(request)),
         frame: async (run, options) => frame(await queue.ask({ op: 'frame', run, ...options })),
+        get busySince() {
+          return queue.busySince;
+        },
+        stop: () => queue.abandon(stopped()),
         close: () => socket.close(),
       });
   });

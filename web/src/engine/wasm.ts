@@ -16,6 +16,9 @@ interface Exports {
   panic_length(): number;
 }
 
+/** The most memory in bytes of an instance, as it is linked with in the Makefile. */
+const MEMORY = 2 ** 31;
+
 /** An instance of the engine. After a panic it makes a new one, without the runs that there were. */
 export class WasmEngine {
   private readonly module: WebAssembly.Module;
@@ -46,7 +49,11 @@ export class WasmEngine {
       return new TextDecoder().decode(new Uint8Array(memory.buffer, start, length));
     } catch (error) {
       const text = this.panic() || (error instanceof Error ? error.message : String(error));
+      const isFull = this.panic() === '' && this.exports.memory.buffer.byteLength > MEMORY / 2;
       this.exports = WasmEngine.instantiate(this.module);
+      if (isFull) {
+        throw new EngineError('The run took more memory than this page has for it, 2 GB. Run it with the command clearway.', true);
+      }
       throw new EngineError(`internal error, please report it with the scenario and its seed: ${text}`, true);
     }
   }

@@ -1,6 +1,7 @@
 /** The scenario's text, which the reader may change, with the engine's error at its line. */
 
 import { h, put, write } from "../dom.ts";
+import { linesOf, textProblem } from "../limits.ts";
 
 /** Checks a text; it answers with the engine's error, or null. */
 export type Check = (text: string) => Promise<string | null>;
@@ -24,6 +25,9 @@ export class Editor {
   readonly #band = h("div", { class: "band", hidden: true });
   readonly #error = h("p", { class: "error", id: "scenario-error", role: "alert" });
   readonly #check: Check;
+  #lines = 1;
+  /** The line of the error, if it has one. */
+  #wrong: number | null = null;
   #timer = 0;
   #turn = 0;
 
@@ -32,10 +36,11 @@ export class Editor {
     const runButton = h("button", { type: "button", class: "primary", title: "Run this text (Ctrl+Enter)" }, "Run");
     runButton.addEventListener("click", () => run(this.#area.value));
     this.#area.addEventListener("input", () => {
-      this.#number();
+      this.#count();
       clearTimeout(this.#timer);
       this.#timer = window.setTimeout(() => void this.check(), 350);
     });
+    this.#area.addEventListener("paste", (event) => this.#paste(event));
     this.#area.addEventListener("scroll", () => this.#follow());
     this.#area.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
@@ -70,13 +75,13 @@ export class Editor {
       this.#area.setSelectionRange(0, 0);
       this.#area.scrollTop = 0;
     }
-    this.#number();
+    this.#count();
     this.error(null);
   }
 
   focus(): void {
     this.#area.focus();
-    this.#number();
+    this.#count();
   }
 
   /** Shows the engine's error at its line, or that there is none. */
@@ -85,12 +90,8 @@ export class Editor {
     write(this.#error, error === null ? "" : line === null ? message : `Line ${line}: ${message}`);
     this.#error.onclick = line === null ? null : () => this.#goTo(line);
     this.#band.hidden = line === null;
-    for (const number of this.#numbers.children) number.classList.remove("wrong");
-    if (line !== null) {
-      this.#numbers.children[line - 1]?.classList.add("wrong");
-      this.#band.dataset["line"] = String(line);
-      this.#follow();
-    }
+    this.#wrong = line;
+    this.#follow();
     if (error === null) this.#area.removeAttribute("aria-invalid");
     else this.#area.setAttribute("aria-invalid", "true");
   }
@@ -101,6 +102,17 @@ export class Editor {
     if (turn === this.#turn) this.error(error);
   }
 
+  /** Inserts a long text itself: a browser takes half a minute for 2,000 lines. Short ones are left to it, as it can undo them. */
+  #paste(event: ClipboardEvent): void {
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    if (text.length <= PASTED.text && linesOf(text) <= PASTED.lines) return;
+    event.preventDefault();
+    const problem = textProblem(text);
+    if (problem !== null) return this.error(problem);
+    this.#area.setRangeText(text, this.#area.selectionStart, this.#area.selectionEnd, "end");
+    this.#area.dispatchEvent(new Event("input"));
+  }
+
   /** Puts the cursor into a line and shows it. */
   #goTo(line: number): void {
     const start = this.#area.value.split("\n").slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
@@ -109,17 +121,27 @@ export class Editor {
     this.#area.scrollTop = Math.max(0, (line - 4) * Number.parseFloat(getComputedStyle(this.#area).lineHeight));
   }
 
-  #number(): void {
-    const lines = this.#area.value.split("\n").length;
-    if (this.#numbers.children.length === lines) return;
-    put(this.#numbers, ...Array.from({ length: lines }, (_, index) => h("div", {}, String(index + 1))));
+  #count(): void {
+    this.#lines = linesOf(this.#area.value);
+    this.#follow();
   }
 
-  /** Keeps numbers and the band of the wrong line beside the text while it scrolls. */
+  /** Keeps the numbers of the lines in sight and the band of the wrong line beside the text while it scrolls. */
   #follow(): void {
+    if (this.element.hidden) return;
     const top = this.#area.scrollTop;
-    this.#numbers.style.transform = `translateY(${-top}px)`;
-    const line = Number(this.#band.dataset["line"] ?? 1);
-    this.#band.style.transform = `translateY(calc(${line - 1} * var(--line) - ${top}px))`;
+    const height = Number.parseFloat(getComputedStyle(this.#area).lineHeight) || LINE;
+    const first = Math.floor(top / height) + 1;
+    const last = Math.min(this.#lines, first + Math.ceil(this.#area.clientHeight / height) + 1);
+    const numbers = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
+    put(this.#numbers, ...numbers.map((line) => h("div", { class: line === this.#wrong ? "wrong" : null }, String(line))));
+    this.#numbers.style.transform = `translateY(${(first - 1) * height - top}px)`;
+    this.#band.style.transform = `translateY(calc(${(this.#wrong ?? 1) - 1} * var(--line) - ${top}px))`;
   }
 }
+
+/** The longest text that the browser inserts itself. */
+const PASTED = { text: 20_000, lines: 100 } as const;
+
+/** The height of a line in pixels, as the style sheet has it. */
+const LINE = 18;

@@ -3,6 +3,7 @@
 import type { FinishedFlow } from "../engine/index.ts";
 import { h, put, write } from "../dom.ts";
 import * as format from "../format.ts";
+import { MOST } from "../limits.ts";
 import type { Side } from "../run/side.ts";
 import type { StartSide } from "../start.ts";
 
@@ -35,6 +36,8 @@ export class Flows {
   #taken: number[] = [];
   #counts: Map<string, number>[] = [];
   #key = "";
+  /** The counts that the summary shows. */
+  #summarised = "";
 
   constructor(select: (side: number, flow: number) => void) {
     this.#select = select;
@@ -69,7 +72,7 @@ export class Flows {
   update(force = false): void {
     if (this.#sides.some((side, index) => side && side.finished.length < this.#taken[index]!)) this.#reset();
     const key = `${this.#sides.map((side) => `${side?.finished.length},${side?.result?.hash}`).join()}`;
-    if (key === this.#key && !force) return;
+    if (key === this.#key && !force) return this.#summarise();
     this.#key = key;
     this.#sides.forEach((side, index) => {
       if (!side) return;
@@ -107,10 +110,23 @@ export class Flows {
     );
     const sorted = this.#sorted();
     put(this.#body, ...sorted.slice(0, ROWS).map((pair) => this.#row(pair, shown)));
+    const isFull = shown.some(({ side }) => side.finished.length >= MOST.finished);
+    const first = isFull ? ` Of more than ${format.count(MOST.finished)} finished flows of a side, the table has the first.` : "";
     const text = sorted.length === 0 ? "Flows appear here as they finish." : sorted.length > ROWS ? `${ROWS} of ${format.count(sorted.length)} flows are shown.` : "";
-    write(this.#more, text);
-    put(this.#summary, ...(sorted.length === 0 ? [] : [summary(shown.map(({ side }) => side), names)]));
+    write(this.#more, text + first);
+    this.#summarise();
     put(this.#hashes, ...shown.map(({ side, index }, number) => hashLine(side, names[number]!, this.#expected[index] ?? null)));
+  }
+
+  /** Writes the summary, if its counts have changed. It begins with the first flow that finishes, or with the end of a run. */
+  #summarise(): void {
+    const sides = this.#sides.filter((side) => side !== null);
+    const isEmpty = sides.every((side) => side.finished.length === 0 && side.ended === null);
+    const key = isEmpty ? "" : `${this.#key} ${sides.map((side) => JSON.stringify(side.counters())).join()}`;
+    if (key === this.#summarised) return;
+    this.#summarised = key;
+    const names = sides.map((side) => side.layout.transports.join(" + "));
+    put(this.#summary, ...(isEmpty ? [] : [summary(sides, names)]));
   }
 
   #row(pair: Pair, shown: readonly { side: Side; index: number }[]): HTMLElement {
@@ -135,21 +151,26 @@ export function quantile(sorted: readonly number[], share: number): number {
 
 function summary(sides: readonly Side[], names: readonly string[]): HTMLElement {
   const ascending = (values: number[]) => values.sort((a, b) => a - b);
-  const columns = sides.map(({ finished }) => {
-    if (finished.length === 0) return ["0", "–", "–", "–", "–"];
+  const columns = sides.map((side) => {
+    const { finished, progress } = side;
+    const { marks, drops, pauses } = side.counters();
+    const counts = [marks, drops, pauses].map(format.count);
+    if (finished.length === 0) return ["0", "–", "–", "–", "–", ...counts];
     const times = ascending(finished.map((flow) => flow.fct_ps));
     const slow = ascending(finished.map((flow) => flow.slowdown));
     // A 99th percentile of fewer than a thousand values is nearly their maximum, which says so.
     const tail = times.length >= 1000 ? 0.99 : 1;
     return [
-      format.count(finished.length),
+      format.count(Math.max(finished.length, progress.flows_completed)),
       format.duration(times.reduce((sum, time) => sum + time, 0) / times.length),
       format.duration(quantile(times, 0.5)),
       format.duration(quantile(times, tail)) + (tail === 1 ? " (max)" : ""),
       quantile(slow, tail).toFixed(2) + (tail === 1 ? " (max)" : ""),
+      ...counts,
     ];
   });
-  const rows = ["flows finished", "mean FCT", "median FCT", "99th percentile of FCT", "99th percentile of slowdown"];
+  const times = ["mean FCT", "median FCT", "99th percentile of FCT", "99th percentile of slowdown"];
+  const rows = ["flows finished", ...times, "packets marked (ECN)", "packets dropped", "pause frames sent (PFC)"];
   return h(
     "table",
     {},

@@ -63,7 +63,9 @@ export function linksOf(layout: Layout): Link[] {
       continue;
     }
     const key = `${port.from}>${port.to}`;
-    waiting.set(key, [...(waiting.get(key) ?? []), port.id]);
+    const same = waiting.get(key);
+    if (same) same.push(port.id);
+    else waiting.set(key, [port.id]);
   }
   for (const ports of waiting.values()) {
     for (const id of ports) {
@@ -179,12 +181,15 @@ function lanesOf(layout: Layout, places: Places, nodes: readonly NodeShape[], ap
   const column = () => new Float64Array(layout.ports.length);
   const lanes: Lanes = { x0: column(), y0: column(), x1: column(), y1: column(), inX: column(), inY: column() };
   const links = linksOf(layout);
+  const linksAt = layout.nodes.map((): { link: Link; index: number }[] => []);
+  links.forEach((link, index) => {
+    for (const node of new Set([link.a, link.b])) linksAt[node]!.push({ link, index });
+  });
   const anchors = new Map<string, { x: number; y: number; inX: number; inY: number }>();
   layout.nodes.forEach((node) => {
     const shape = nodes[node.id]!;
-    const mine = links.map((link, index) => ({ link, index })).filter(({ link }) => link.a === node.id || link.b === node.id);
     const sides = new Map<Side, { index: number; other: NodeShape }[]>();
-    for (const { link, index } of mine) {
+    for (const { link, index } of linksAt[node.id]!) {
       const other = nodes[link.a === node.id ? link.b : link.a]!;
       if (shape.round || node.kind === "host") {
         const [dx, dy] = unit(other.x - shape.x, other.y - shape.y);
@@ -193,7 +198,9 @@ function lanesOf(layout: Layout, places: Places, nodes: readonly NodeShape[], ap
         continue;
       }
       const side = sideOf(places, node.id, link.a === node.id ? link.b : link.a);
-      sides.set(side, [...(sides.get(side) ?? []), { index, other }]);
+      const beside = sides.get(side);
+      if (beside) beside.push({ index, other });
+      else sides.set(side, [{ index, other }]);
     }
     for (const [side, all] of sides) {
       const across = side === "left" || side === "right";

@@ -3,7 +3,7 @@
  * canvas each, since they change at different times.
  */
 
-import { h, write } from "../dom.ts";
+import { h, put, write } from "../dom.ts";
 import * as format from "../format.ts";
 import type { Counters, Side } from "../run/side.ts";
 import { colorOf, type Colors } from "../style/colors.ts";
@@ -49,6 +49,8 @@ export class Pane {
   readonly #title = h("span", { class: "transport" });
   readonly #dot = h("span", { class: "dot" });
   readonly #state = h("span", { class: "state" });
+  readonly #remarks = h("ul", { class: "remarks", "aria-label": "Warnings", hidden: true });
+  #remarked = "";
   readonly #top = h("ol", { class: "top-flows", hidden: true });
   readonly #counts = new Map<string, { term: HTMLElement; value: HTMLElement }>();
   readonly #flashes = new Flashes();
@@ -77,6 +79,7 @@ export class Pane {
       "section",
       { class: "pane", "aria-label": label },
       h("h2", {}, this.#dot, this.#title, this.#state),
+      this.#remarks,
       this.#stage,
       this.#top,
       list,
@@ -106,7 +109,16 @@ export class Pane {
       this.#upper.setAttribute("aria-label", `${side.layout.name} under ${side.layout.transports.join(" and ")}`);
       this.say(null);
     }
+    this.#remark(side?.remarks ?? []);
+    if (!side) this.#clear();
     this.#reshape();
+  }
+
+  /** Forgets the picture and the counts of the side before. */
+  #clear(): void {
+    for (const canvas of [this.#links, this.#nodes, this.#upper]) this.#context(canvas);
+    for (const words of [this.#title, this.#state]) write(words, "");
+    for (const { value } of this.#counts.values()) write(value, "–");
   }
 
   /** Shows a text over the picture: an error, or what takes long. */
@@ -229,11 +241,20 @@ export class Pane {
       term.classList.toggle("alarm", counters[name] > 0 && name === "drops");
     }
     const { ended } = side;
-    const words = { complete: "all flows done", stopped: "stopped", stalled: "stalled", deadlocked: "deadlock" };
-    write(this.#state, ended ? words[ended] : "");
-    this.#state.classList.toggle("alarm", ended === "stalled" || ended === "deadlocked");
+    const words: Record<string, string> = { complete: "all flows done", deadlocked: "deadlock", livelocked: "time stands still" };
+    write(this.#state, ended ? (words[ended] ?? ended) : "");
+    this.#state.classList.toggle("alarm", ended !== null && ended !== "complete" && ended !== "stopped");
+    this.#remark(side.remarks);
     this.element.dataset["time"] = String(side.frame.nowPs);
     this.element.dataset["queued"] = String(counters.queued);
+  }
+
+  /** Writes the remarks below the heading. */
+  #remark(remarks: readonly string[]): void {
+    if (remarks.join("\n") === this.#remarked) return;
+    this.#remarked = remarks.join("\n");
+    put(this.#remarks, ...remarks.map((remark) => h("li", {}, remark)));
+    this.#remarks.hidden = remarks.length === 0;
   }
 
   /** Lists the fastest flows of a large network. */

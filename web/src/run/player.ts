@@ -129,12 +129,12 @@ export class Player {
   step(what: "time" | "event"): Promise<void> {
     this.pause();
     this.#mark();
-    return this.#command(async () => {
+    return this.#command(async (alive) => {
       if (this.ended) return;
       const first = this.#sides.find((side) => side.ended === null)!;
       if (what === "event") await first.advance({ events: 1 });
       const target = what === "event" ? first.progress.now_ps : this.now + STEP_PS;
-      await this.#advance(target);
+      await this.#advance(target, alive);
     });
   }
 
@@ -163,7 +163,7 @@ export class Player {
       while (this.now < target && alive() && !this.ended) {
         const began = performance.now();
         const next = Math.min(target, Math.round(this.now + piece));
-        await this.#advance(next, next === target);
+        await this.#advance(next, alive, next === target);
         const took = performance.now() - began;
         // Shorter pieces keep the page quick where much happens; a busy machine would only need more of them.
         if (took > 400) piece = Math.max((target - start) / 1000, piece / 2, 1);
@@ -180,9 +180,9 @@ export class Player {
     this.#wall = wall;
     const step = Math.min(wanted, this.#longest);
     if (step < 1) return;
-    void this.#command(async () => {
+    void this.#command(async (alive) => {
       const began = performance.now();
-      await this.#advance(Math.round(this.now + step));
+      await this.#advance(Math.round(this.now + step), alive);
       this.#pace(step, wanted, performance.now() - began);
       if (this.ended) this.pause();
     });
@@ -200,13 +200,17 @@ export class Player {
     if (this.#stops[this.#stops.length - 1] !== this.now) this.#stops.push(this.now);
   }
 
-  async #advance(target: number, packets = true): Promise<void> {
+  /** Goes on to an instant. The engine answers after a number of events, so a command that comes may end this before. */
+  async #advance(target: number, alive: () => boolean, packets = true): Promise<void> {
     const sides = this.#sides;
-    await Promise.all(sides.map((side) => side.advance({ until_ps: target }, packets)));
-    // Others may have come while these were busy.
-    if (sides !== this.#sides) return;
-    this.now = this.ended ? Math.max(...this.#sides.map((side) => side.progress.now_ps)) : target;
-    this.#listener.changed();
+    do {
+      await Promise.all(sides.filter((side) => side.progress.now_ps < target).map((side) => side.advance({ until_ps: target }, packets)));
+      // Others may have come while these were busy.
+      if (sides !== this.#sides) return;
+      const times = sides.filter((side) => side.ended === null).map((side) => side.progress.now_ps);
+      this.now = times.length > 0 ? Math.min(target, ...times) : Math.max(...sides.map((side) => side.progress.now_ps));
+      this.#listener.changed();
+    } while (!this.ended && this.now < target && alive());
   }
 
   /** Runs a command after what is under way; it is told whether a later one wants it to end. */

@@ -8,10 +8,12 @@ import {
   type FinishedFlow,
   type Frame,
   type Layout,
-  type OpenRequest,
   type Progress,
   type Result,
+  type ScenarioRequest,
 } from "../engine/index.ts";
+import * as format from "../format.ts";
+import { MOST } from "../limits.ts";
 import { History } from "./history.ts";
 import { Rates } from "./rates.ts";
 
@@ -19,7 +21,7 @@ import { Rates } from "./rates.ts";
 const MANY_HOSTS = 72;
 
 /** What a side simulates: the arguments of the protocol's "open", but for the run's number. */
-export type Order = Omit<OpenRequest, "op" | "run">;
+export type Order = Omit<ScenarioRequest, "run">;
 
 export class Side {
   readonly engine: Engine;
@@ -66,6 +68,19 @@ export class Side {
     return this.progress.ended;
   }
 
+  /** Remarks that stand below the heading: the scenario's warnings, and why the run ended before its time. */
+  get remarks(): readonly string[] {
+    const { warnings } = this.layout;
+    const { livelock, flow_control } = this.result?.summary ?? {};
+    if (this.ended === "livelocked") {
+      const what = livelock ? `: ${livelock.what}` : "";
+      return [...warnings, `The run ended at ${format.duration(this.progress.now_ps)}, since events followed each other without end at this instant${what}.`];
+    }
+    const circle = flow_control?.circle ?? [];
+    if (this.ended !== "deadlocked" || circle.length === 0) return warnings;
+    return [...warnings, `The run ended at ${format.duration(this.progress.now_ps)} in a deadlock: each of these ports waits for the next, ${circle.join(", ")}.`];
+  }
+
   /** Begins anew at time 0; series up to `keep` stay. */
   async restart(keep: number): Promise<void> {
     await this.engine.call<Layout>({ op: "open", run: this.run, ...this.order });
@@ -106,9 +121,9 @@ export class Side {
 
   /** Fetches flows that finished since the last call, and the result if the run has ended. */
   async collect(): Promise<void> {
-    if (this.progress.flows_completed > this.finished.length) {
+    if (this.progress.flows_completed > this.finished.length && this.finished.length < MOST.finished) {
       const { rows, next } = await this.engine.call<Finished>({ op: "finished", run: this.run, from: this.#next });
-      this.finished.push(...rows);
+      for (const row of rows) this.finished.push(row);
       this.#next = next;
     }
     if (this.ended !== null && this.result === null) {

@@ -1,21 +1,24 @@
-//! The refusal of scenarios that would exhaust memory, by arithmetic and before the memory is taken.
+//! The refusal of scenarios that are too large, by arithmetic and before the memory is taken.
 
 use super::document::{Document, Path};
 use super::error::Result;
 use crate::estimate::{Estimate, RowBytes, network_bytes};
 use crate::model::{Model, Pattern, Probe, Sample};
+use clearway_schema::{Entry, Value};
 use clearway_topology::Size;
 use clearway_units::Span;
 
 /// The bytes that a listed flow takes while a scenario is read.
 const LISTED_BYTES: f64 = 150.0;
 
-/// The memory, and the room on a disk, that a run may take.
+/// The memory, the links and the room on a disk that a run may take.
 #[derive(Clone, Copy)]
 pub(super) struct Limit<'a> {
     pub document: &'a Document,
     /// The memory in bytes, if it is limited.
     pub memory: Option<u64>,
+    /// The most links of the network, if they are limited.
+    pub links: Option<u64>,
     /// The room in bytes on the disk to which flows and samples go during the run, if they do.
     pub disk: Option<u64>,
 }
@@ -32,9 +35,26 @@ impl Limit<'_> {
     pub fn check_network(&self, at: &Path, size: Size) -> Result<()> {
         let needed = network_bytes(size.hosts, size.links);
         let Size { hosts, links, .. } = size;
-        self.check(at, &self.memory(needed), needed, |_| {
+        let at = self.sizing_key(at);
+        if let Some(most) = self.links.filter(|most| links > *most) {
+            let problem =
+                format!("these are {hosts} hosts and {links} links, too many here; at most {most} links fit");
+            return Err(self.document.error(&at, problem));
+        }
+        self.check(&at, &self.memory(needed), needed, |_| {
             format!("build a smaller one than these {hosts} hosts and {links} links")
         })
+    }
+
+    /// Returns the key of a network that sets its size: its largest whole number. Where there is none, as in the table of
+    /// a file, that is the table itself.
+    fn sizing_key(&self, at: &Path) -> Path {
+        let number = |entry: &Entry| match entry.node.value {
+            Value::Integer(number) => Some((number, at.key(&entry.key))),
+            _ => None,
+        };
+        let numbers = self.document.entries(at).iter().filter_map(number);
+        numbers.max_by_key(|(number, _)| *number).map_or_else(|| at.clone(), |(_, key)| key)
     }
 
     /// Refuses a list of too many flows, before it is made.
@@ -116,6 +136,8 @@ impl Limit<'_> {
         // Half of it, since an estimate may be wrong by that much.
         let share = ((limit - (total - part)) / part).max(0.0) / 2.0;
         let otherwise = match what {
+            // A page in a browser can't be allowed more.
+            "memory" if cfg!(target_family = "wasm") => "run it with the command clearway".into(),
             "memory" => format!("allow more (CLEARWAY_MEMORY=\"{}\")", about(round_up(total))),
             _ => "write to a larger disk".into(),
         };

@@ -71,6 +71,9 @@ pub struct Overrides {
     /// The memory in bytes that reading and running the scenario may take. One whose [`Estimate`] is larger is refused
     /// with the key that asks for most. Without it, there is no limit.
     pub memory: Option<u64>,
+    /// The most links that the network may have. A larger network is refused before it is built. Without it, there is no
+    /// limit.
+    pub links: Option<u64>,
     /// The room in bytes on the disk to which finished flows and samples go, if they leave memory during the run
     /// ([`Simulation::spooled`](crate::Simulation::spooled)). A run that would take more is refused.
     pub disk: Option<u64>,
@@ -133,8 +136,8 @@ impl Scenario {
             document.set("seed", &seed.to_string())?;
         }
         stacks::equalise(&mut document);
-        let asked =
-            Asked { replaced: overrides.transport.is_some(), memory: overrides.memory, disk: overrides.disk };
+        let &Overrides { memory, links, disk, .. } = overrides;
+        let asked = Asked { replaced: overrides.transport.is_some(), memory, links, disk };
         let resolved = resolve::resolve(&document, files, asked)?;
         let name = resolved.name.or(stem).unwrap_or_else(|| "scenario".into());
         Ok(Scenario { name, model: resolved.model, resolved: resolved.toml })

@@ -70,7 +70,7 @@ macro_rules! shapes {
         }
 
         impl Shape {
-            /// Reads the table and builds the network, unless `check` refuses its size.
+            /// Reads the table and builds the network, unless `check` refuses its size. That of a file is built before.
             pub fn read(
                 document: &Document,
                 at: &Path,
@@ -87,7 +87,11 @@ macro_rules! shapes {
                         let topology = shape.build().map_err(|error| refused(document, at, error))?;
                         Ok((Shape::$Shape(shape), topology))
                     })+
-                    kind => read_file(document, at, files, kind),
+                    kind => {
+                        let read = read_file(document, at, files, kind)?;
+                        check(size_of(&read.1))?;
+                        Ok(read)
+                    }
                 }
             }
 
@@ -129,6 +133,13 @@ fn read_file(
     let format = Format::ALL.into_iter().find(|format| format.kind() == kind).unwrap_or(Format::Own);
     let topology = format.read(&text)?;
     Ok((Shape::File(format, TopologyFile { path, hash: Some(hash) }), topology))
+}
+
+/// The size of a network that stands in a file, which is built from its text.
+fn size_of(topology: &Topology) -> Size {
+    let [hosts, switches, links] =
+        [topology.hosts(), topology.switches(), topology.links()].map(|count| count as u64);
+    Size { hosts, switches, links }
 }
 
 /// Returns the kind of network that files of a format have.

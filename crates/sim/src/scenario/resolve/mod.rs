@@ -63,13 +63,15 @@ pub(super) struct Asked {
     pub replaced: bool,
     /// The memory in bytes that the run may take.
     pub memory: Option<u64>,
+    /// The most links that the network may have.
+    pub links: Option<u64>,
     /// The room in bytes on the disk to which rows go during the run, if they do.
     pub disk: Option<u64>,
 }
 
 /// Resolves a document.
 pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> Result<Resolved> {
-    let limit = Limit { document, memory: asked.memory, disk: asked.disk };
+    let limit = Limit { document, memory: asked.memory, links: asked.links, disk: asked.disk };
     let grounds = Grounds::read(document, files, &limit)?;
     let Grounds { root, shape, topology, links, network, framing } = &grounds;
     let tables = PortTables::read(document)?;

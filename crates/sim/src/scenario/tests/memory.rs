@@ -49,11 +49,46 @@ fn a_network_or_a_list_that_would_exhaust_memory_is_refused_before_it_is_made() 
     let tree = "[topology]\nkind = 'fat-tree'\nk = 64\n[transport]\nname = 'dctcp'\n\
                 [[traffic]]\nkind = 'incast'\n";
     let error = refused_within(100_000_000, tree);
-    assert!(error.starts_with("x.toml:1: topology: "), "{error}");
+    assert!(error.starts_with("x.toml:3: topology.k = 64: "), "{error}");
     assert!(error.contains("65536 hosts and 196608 links"), "{error}");
     let long = "[[traffic]]\nkind = 'long'\npairs = 'random'\ncount = 2000000\nsize = '1 KB'\n";
     let error = refused_within(100_000_000, &format!("{HEAD}{long}"));
     assert!(error.starts_with("x.toml:9: traffic.0.count = 2000000: "), "{error}");
+}
+
+#[test]
+fn a_network_of_too_many_links_is_refused_before_it_is_built_with_the_key_and_what_fits() {
+    let within =
+        |links, text: &str| parse_with(text, &Overrides { links: Some(links), ..Overrides::default() });
+    let tree = "[topology]\nkind = 'fat-tree'\nrate = '10 Gbps'\nk = 64\n[transport]\nname = 'dctcp'\n\
+                [[traffic]]\nkind = 'incast'\n";
+    assert_eq!(
+        within(30_000, tree).unwrap_err().to_string(),
+        "x.toml:4: topology.k = 64: these are 65536 hosts and 196608 links, too many here; at most 30000 links fit"
+    );
+    // These are 25 million links.
+    let spines = "[topology]\nkind = 'leaf-spine'\nleaves = 5000\nspines = 5000\n\
+                  [transport]\nname = 'dctcp'\n[[traffic]]\nkind = 'incast'\n";
+    let error = within(30_000, spines).unwrap_err().to_string();
+    assert!(error.contains("at most 30000 links fit"), "{error}");
+    let star = format!("{HEAD}[[traffic]]\nkind = 'incast'\n");
+    assert!(within(8, &star).is_ok());
+    assert!(within(7, &star).unwrap_err().to_string().starts_with("x.toml:3: topology.hosts = 8: "));
+}
+
+#[test]
+fn a_network_of_a_file_is_held_to_the_same_number_of_links() {
+    let pair = "rate = '10 Gbps'\ndelay = '1 us'\nhosts = 2\nswitches = 0\n[[link]]\na = 'h0'\nb = 'h1'\n";
+    let files = std::collections::BTreeMap::from([("pair.toml".to_owned(), pair.as_bytes().to_vec())]);
+    let text = "[topology]\nkind = 'file'\npath = 'pair.toml'\n[transport]\nname = 'dctcp'\n\
+                [[traffic]]\nkind = 'incast'\n";
+    let within = |links| {
+        let overrides = Overrides { links: Some(links), ..Overrides::default() };
+        Scenario::parse(text, "x.toml", &files, &overrides).map_err(|error| error.to_string())
+    };
+    assert!(within(1).is_ok(), "{:?}", within(1));
+    let error = within(0).unwrap_err();
+    assert!(error.starts_with("x.toml:1: topology: these are 2 hosts and 1 links"), "{error}");
 }
 
 #[test]

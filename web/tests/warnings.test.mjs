@@ -1,0 +1,136 @@
+/** Warnings about a scenario, why a run ended early, and counts of marks, drops and pauses, as a reader sees them. */
+
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { launch, open, settled } from './browser.mjs';
+
+const WARNING =
+  'DCTCP: the marking threshold K = 99,970 B cannot be reached in a buffer of 100 KB, so no packet is ever marked.';
+
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(() => browser.close());
+
+/** Takes a picture where a folder for pictures is given. */
+async function look(page, name) {
+  const folder = process.env.CLEARWAY_PICTURES;
+  if (!folder) return;
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`) });
+}
+
+/** Opens a scene anew with an engine that warns about the left side. */
+async function warned(page) {
+  await page.evaluate(async (warning) => {
+    const app = window.clearway;
+    const { engine } = app;
+    const call = engine.call.bind(engine);
+    engine.call = async (request) => {
+      const answer = await call(request);
+      return request.op === 'open' && request.run === 0 ? { ...answer, warnings: [warning] } : answer;
+    };
+    await app.open({ ...app.view, now: 60e6 });
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  }, WARNING);
+  await settled(page);
+}
+
+/** The contrast of two colours (WCAG 2.2, 1.4.3). */
+const contrast = (page) =>
+  page.evaluate(() => {
+    const canvas = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d');
+    const light = (color) => {
+      canvas.fillStyle = color;
+      canvas.fillRect(0, 0, 1, 1);
+      const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((part) => {
+        const share = part / 255;
+        return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+      });
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const { color, backgroundColor } = getComputedStyle(document.querySelector('.remarks:not([hidden])'));
+    const [a, b] = [light(color), light(backgroundColor)];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  });
+
+for (const [name, options] of [
+  ['a desktop', { viewport: { width: 1280, height: 800 } }],
+  ['a phone', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }],
+]) {
+  test(`the warning of a side stands below its heading and covers nothing, on ${name}, light and dark`, async () => {
+    const page = await open(browser, '#scenario=incast&left=dctcp&right=expresspass', options);
+    assert.equal(await page.locator('.remarks:not([hidden])').count(), 0, 'no side has a warning yet');
+    await warned(page);
+    const remarks = page.locator('.remarks:not([hidden])');
+    assert.deepEqual(await remarks.allTextContents(), [WARNING]);
+    const boxes = await page.evaluate(() => {
+      const pane = document.querySelector('.pane');
+      return ['h2', '.remarks', '.stage'].map((one) => pane.querySelector(one).getBoundingClientRect().toJSON());
+    });
+    const [heading, remark, stage] = boxes;
+    assert.ok(heading.bottom <= remark.top && remark.bottom <= stage.top, JSON.stringify(boxes));
+    assert.ok(remark.right <= options.viewport.width && remark.height < 80, JSON.stringify(remark));
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
+    for (const theme of ['light', 'dark']) {
+      assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), theme);
+      assert.ok((await contrast(page)) >= 7, `${theme}: ${await contrast(page)}`);
+      await look(page, `warning-${name.split(' ')[1]}-${theme}`);
+      await page.evaluate(() => document.activeElement.blur());
+      await page.keyboard.press('d');
+    }
+    assert.deepEqual(page.errors, []);
+    await page.close();
+  });
+}
+
+test('a run that ended since time stood still says so with what went on', async () => {
+  const page = await open(browser, '#scenario=incast&left=dctcp&right=none');
+  await page.evaluate(() => {
+    const app = window.clearway;
+    const [side] = app.sides;
+    side.progress = { ...side.progress, now_ps: 0, ended: 'livelocked' };
+    side.result = { hash: 'x', summary: { flow_control: null, livelock: { at_ps: 0, what: 'timers of h0' } } };
+    app.panes[0].count();
+  });
+  assert.equal(await page.locator('.pane .state').first().textContent(), 'time stands still');
+  assert.deepEqual(await page.locator('.remarks:not([hidden]) li').allTextContents(), [
+    'The run ended at 0 ps, since events followed each other without end at this instant: timers of h0.',
+  ]);
+  await page.close();
+});
+
+test('a deadlock is told with the ports that wait for each other', async () => {
+  const page = await open(browser, '#scenario=deadlock&left=own&right=none&speed=100000');
+  await page.evaluate(() => window.clearway.player.seek(1e12));
+  await page.locator('.remarks li').first().waitFor();
+  assert.match(await page.locator('.remarks li').first().textContent(), /^The run ended at .* in a deadlock: each of these ports waits for the next, s\d->s\d, /);
+  await page.close();
+});
+
+test('the summary counts marks, drops and pauses as the ports do', async () => {
+  const page = await open(browser, '#scenario=rdma-incast&left=dcqcn&right=none&t=400us');
+  await page.waitForFunction(() => document.querySelector('.summary').textContent !== '' || (window.clearway.player.seek(window.clearway.player.now + 400e6), false), null, { polling: 500 });
+  await settled(page);
+  await page.waitForTimeout(600);
+  const [table, ports] = await page.evaluate(async () => {
+    const app = window.clearway;
+    const rows = Object.fromEntries([...document.querySelectorAll('.summary tbody tr')].map((row) => [row.children[0].textContent, row.children[1].textContent]));
+    const sums = { marks: 0, drops: 0, pauses: 0 };
+    for (const { id } of app.sides[0].layout.ports) {
+      const port = await app.engine.call({ op: 'port', run: 0, port: id });
+      sums.marks += port.counters.marks;
+      sums.drops += port.drops.buffer + port.drops.loss + port.drops.down;
+      sums.pauses += port.counters.pauses_sent;
+    }
+    return [rows, sums];
+  });
+  const shown = ['packets marked (ECN)', 'packets dropped', 'pause frames sent (PFC)'].map((name) => Number(table[name].replaceAll(',', '')));
+  assert.deepEqual(shown, [ports.marks, ports.drops, ports.pauses]);
+  assert.ok(ports.marks > 0 || ports.pauses > 0, 'the scenario has marks or pauses');
+  await look(page, 'summary');
+  await page.close();
+});
