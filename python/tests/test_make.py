@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from conftest import REPOSITORY
 
-MISSING = "llvm-profdata, which reads the counters of a profile, is missing; rustup component add llvm-tools installs it"
+MISSING = (
+    "llvm-profdata, which reads the counters of a profile, is missing; rustup component add llvm-tools installs it"
+)
 TARGET = "x86_64-unknown-linux-gnu"
 
 
