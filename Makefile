@@ -7,10 +7,22 @@ ZIG := 0.17.1
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-# PGO=1: the profile-guided build, which takes about three times as long, where the machine can do it. Wheels are guided unasked
-# (PGO= makes plain ones).
+# PGO=1: the profile-guided build, which takes about three times as long; it stops where the machine can't do it. Wheels are guided
+# unasked, where the machine can do it (PGO=0 makes plain ones).
+ASKED := $(firstword $(origin PGO))
 PGO ?= $(filter wheel,$(MAKECMDGOALS))
-GUIDED := $(if $(PGO),$(shell tools/pgo --can-profile && echo 1))
+override PGO := $(filter-out 0 no,$(PGO))
+UNGUIDED := $(if $(PGO),$(shell tools/pgo --can-profile 2>&1))
+GUIDED := $(if $(PGO),$(if $(UNGUIDED),,1))
+ifneq ($(UNGUIDED),)
+ifneq ($(filter command environment,$(ASKED)),)
+ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
+$(error PGO=$(PGO): $(UNGUIDED))
+endif
+else
+$(warning this is a plain wheel: $(UNGUIDED))
+endif
+endif
 HOST := $(if $(GUIDED),$(shell rustc -vV | sed -n 's/^host: //p'))
 guide = $(if $(GUIDED),RUSTFLAGS="$$RUSTFLAGS -Cprofile-use=$(CURDIR)/target/pgo/$(1).profdata")
 profile = $(if $(GUIDED),target/pgo/$(1).profdata)

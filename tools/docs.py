@@ -38,6 +38,7 @@ SMALLEST = {
 SUMMARY = {
     "clearway": "The version of Clearway.",
     "commit": "The git commit that Clearway was built from, with `-dirty` if sources had changed; null if unknown.",
+    "build": "A hash of all sources that were compiled, which tells two builds of a changed commit apart.",
     "profile": "The way in which Clearway was compiled: `release`, `release, profile-guided` or `debug`.",
     "scenario": "The name of the scenario.",
     "seed": "The seed of every random stream.",

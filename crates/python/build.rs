@@ -1,5 +1,6 @@
-//! Records what the module is built from: the git commit, for the results' `summary.json`; whether a profile guided the
-//! compiler; and a hash of the simulator's sources, by which results that were computed before are known to be still valid.
+//! Records what the module is built from: the git commit and a hash of all sources, which `--version` and the results'
+//! `summary.json` have; whether a profile guided the compiler; and a hash of the simulator's sources alone, by which results
+//! that were computed before are known to be still valid.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,10 +23,27 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A hash of the crates that simulate, their data and their dependencies' versions.
-fn sources_hash(root: &Path) -> String {
+/// The folders with the crates that simulate, and their data.
+const SIMULATOR: &[&str] = &["crates/units", "crates/topology", "crates/proto", "crates/sim", "workloads"];
+/// The folders with all that is compiled into the module.
+const MODULE: &[&str] = &[
+    "crates/units",
+    "crates/schema",
+    "crates/topology",
+    "crates/proto",
+    "crates/sim",
+    "crates/trace",
+    "crates/planner",
+    "crates/view",
+    "crates/python",
+    "workloads",
+    "scenarios",
+];
+
+/// A hash of the files in some folders and of the dependencies' versions.
+fn sources_hash(root: &Path, folders: &[&str]) -> String {
     let mut found = vec![root.join("Cargo.toml"), root.join("Cargo.lock")];
-    for folder in ["crates/units", "crates/topology", "crates/proto", "crates/sim", "workloads"] {
+    for folder in folders {
         sources(&root.join(folder), &mut found);
     }
     found.sort();
@@ -35,6 +53,27 @@ fn sources_hash(root: &Path) -> String {
         hasher.update(&std::fs::read(&path).unwrap_or_default());
     }
     hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// The commit that the sources are of, marked if they were changed since; `None` where git does not have them, as in a
+/// package of the sources, be it inside another repository.
+fn commit() -> Option<String> {
+    git(&["ls-files", "--error-unmatch", "build.rs"])?;
+    let commit = git(&["rev-parse", "HEAD"])?;
+    if let Some(log) = git(&["rev-parse", "--path-format=absolute", "--git-path", "logs/HEAD"]) {
+        println!("cargo:rerun-if-changed={log}");
+    }
+    let changes = git(&[
+        "status",
+        "--porcelain",
+        "--",
+        "..",
+        "../../Cargo.toml",
+        "../../Cargo.lock",
+        "../../workloads",
+        "../../scenarios",
+    ])?;
+    Some(if changes.is_empty() { commit } else { format!("{commit}-dirty") })
 }
 
 /// Writes the example scenarios as a Rust list of (name, text), so that an installed package has them too. An example
@@ -60,7 +99,9 @@ fn main() {
     write_examples(Path::new("../../scenarios"));
     println!("cargo:rerun-if-changed=../../workloads");
     println!("cargo:rerun-if-changed=../../Cargo.lock");
-    println!("cargo:rustc-env=CLEARWAY_SOURCES={}", sources_hash(Path::new("../..")));
+    println!("cargo:rerun-if-changed=../../Cargo.toml");
+    println!("cargo:rustc-env=CLEARWAY_SOURCES={}", sources_hash(Path::new("../.."), SIMULATOR));
+    println!("cargo:rustc-env=CLEARWAY_BUILD={}", &sources_hash(Path::new("../.."), MODULE)[..12]);
     println!("cargo:rerun-if-changed=../");
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
@@ -68,11 +109,7 @@ fn main() {
     if flags.to_string_lossy().contains("profile-use") {
         println!("cargo:rustc-env=CLEARWAY_GUIDED=yes");
     }
-    let Some(commit) = git(&["rev-parse", "HEAD"]) else { return };
-    if let Some(log) = git(&["rev-parse", "--path-format=absolute", "--git-path", "logs/HEAD"]) {
-        println!("cargo:rerun-if-changed={log}");
+    if let Some(commit) = commit() {
+        println!("cargo:rustc-env=CLEARWAY_COMMIT={commit}");
     }
-    let clean = git(&["status", "--porcelain", "--", "..", "../../Cargo.toml", "../../Cargo.lock"]);
-    let mark = if clean.is_some_and(|changes| changes.is_empty()) { "" } else { "-dirty" };
-    println!("cargo:rustc-env=CLEARWAY_COMMIT={commit}{mark}");
 }

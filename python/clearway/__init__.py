@@ -7,14 +7,12 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING
-
-from clearway._clearway import Error, Progress, ScenarioError, SimulationError, __version__
-from clearway._clearway import transports as transports
-
+# Known to mypy under this name; the module `typing` itself takes longer to load than the rest of this file.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clearway import metrics
+    from clearway._clearway import Error, Progress, ScenarioError, SimulationError, __version__
+    from clearway._clearway import transports as transports
     from clearway.comparison import Comparison, compare
     from clearway.interrupt import Interrupted
     from clearway.result import Run, load
@@ -44,9 +42,16 @@ __all__ = [
     "transports",
 ]
 
-#: Modules that need Polars and NumPy, by the names that this package takes from them. Each is imported when one of its
-#: names is first used, so that commands which show help or a version start in a tenth of the time.
+#: The modules of this package, by the names that it takes from them. Each is imported when one of its names is first
+#: used: those that need Polars and NumPy, so that commands which show help or a version start in a tenth of the time,
+#: and the simulator, so that the command hears Ctrl-C before it is loaded.
 _LATER = {
+    "Error": "clearway._clearway",
+    "Progress": "clearway._clearway",
+    "ScenarioError": "clearway._clearway",
+    "SimulationError": "clearway._clearway",
+    "__version__": "clearway._clearway",
+    "transports": "clearway._clearway",
     "Comparison": "clearway.comparison",
     "Interrupted": "clearway.interrupt",
     "Run": "clearway.result",
@@ -67,6 +72,8 @@ if not TYPE_CHECKING:
         """Imports a name of this package when it is first used (PEP 562)."""
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import importlib
+
         module = importlib.import_module(_LATER[name])
         found = module if _LATER[name] == f"{__name__}.{name}" else getattr(module, name)
         globals()[name] = found

@@ -1,5 +1,5 @@
 """Lets `python -m clearway` be the command."""
 
-from clearway.command import main
+from clearway.start import main
 
 main()

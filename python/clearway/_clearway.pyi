@@ -14,6 +14,7 @@ __all__ = [
     "Stepped",
     "Table",
     "Trace",
+    "__build__",
     "__commit__",
     "__profile__",
     "__sources__",
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 __version__: str
+__build__: str
 __commit__: str | None
 __profile__: str
 __sources__: str

@@ -189,6 +189,7 @@ def made_of(
     summary = {
         "clearway": _clearway.__version__,
         "commit": _clearway.__commit__,
+        "build": _clearway.__build__,
         "profile": _clearway.__profile__,
         "scenario": scenario.name,
         "seed": scenario.seed,

@@ -14,6 +14,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from clearway import _clearway
+from clearway.panics import silenced
 
 #: The key of a parquet file's metadata under which the units and meanings of its columns are.
 COLUMNS_KEY = "clearway.columns"
@@ -120,6 +121,7 @@ def write_parquet(table: pl.DataFrame | Streamed, columns: Mapping[str, Describe
         table.write_parquet(file, compression="zstd", row_group_size=ROW_GROUP, metadata={COLUMNS_KEY: meaning})
 
 
+@silenced()
 def read_parquet(file: Path, sha256: str) -> tuple[pl.DataFrame, Columns]:
     """The table in a parquet file of `write_parquet`, and the units and meanings of its columns.
 

@@ -403,7 +403,7 @@ def test_a_port_that_is_taken_is_named(server: Server) -> None:
 #: The command with a stand-in for the bundle, as a process of its own.
 SERVE = f"""\
 import sys
-from clearway.command import main
+from clearway.start import main
 from clearway.view import bundle
 bundle.page = lambda: {PAGE!r}
 main()

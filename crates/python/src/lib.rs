@@ -46,6 +46,7 @@ mod _clearway {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("__commit__", option_env!("CLEARWAY_COMMIT"))?;
         module.add("__sources__", env!("CLEARWAY_SOURCES"))?;
+        module.add("__build__", env!("CLEARWAY_BUILD"))?;
         let profile = match option_env!("CLEARWAY_GUIDED") {
             _ if cfg!(debug_assertions) => "debug",
             Some(_) => "release, profile-guided",

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
-from typing import NoReturn
 
 import click
 
 from clearway import _clearway
 from clearway.command.later import LaterGroup
+from clearway.start import INTERRUPTED, WHOLE
 
 BAD_INPUT = 2
 FAILED = 1
-INTERRUPTED = 130
 
-WHOLE = "interrupted; every folder of results is as it was, or new and whole"
+#: What a disk says that is full or broken; Python does not name the file that was being written.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 EXAMPLES = """\b
 Examples:
@@ -53,6 +54,13 @@ COMMANDS = {
 }
 
 
+def version_text() -> str:
+    """The version, and what tells this build from others: its commit, a hash of its sources, how it was compiled."""
+    commit, mark, dirty = (_clearway.__commit__ or "").partition("-")
+    of = [f"commit {commit[:12]}{mark}{dirty}"] if commit else []
+    return f"{_clearway.__version__} ({', '.join([*of, f'sources {_clearway.__build__}', _clearway.__profile__])})"
+
+
 @click.group(
     cls=LaterGroup,
     later=COMMANDS,
@@ -60,17 +68,12 @@ COMMANDS = {
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(f"{_clearway.__version__} ({_clearway.__profile__})", message="clearway %(version)s")
+@click.version_option(version_text(), message="clearway %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Simulate congestion control in datacenter networks, packet by packet."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-def main() -> NoReturn:
-    """Runs the command; whatever goes wrong is one line on stderr."""
-    sys.exit(guarded())
 
 
 def guarded() -> int:
@@ -107,6 +110,8 @@ def guarded() -> int:
             raise
         if isinstance(error, OSError) and error.filename is not None:
             return complain(f"{error.filename}: can't be read or written: {error.strerror}", BAD_INPUT)
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            return complain(f"a file can't be written: {error.strerror}", FAILED)
         what = " ".join(f"{type(error).__name__}: {error}".split())
         return complain(f"internal error, please report it (CLEARWAY_DEBUG=1 shows where): {what}", FAILED)
     return code if isinstance(code, int) else 0

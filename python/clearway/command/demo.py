@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from clearway import _clearway
-from clearway.command.shared import INTERRUPTED, console, notes
+from clearway.command.shared import console, notes
 from clearway.command.tables import print_assumptions, print_heading, print_runs, print_texts, print_warnings
+from clearway.start import INTERRUPTED
 
 if TYPE_CHECKING:
     from clearway.result import Run

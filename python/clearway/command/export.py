@@ -41,6 +41,7 @@ def export(run: Path, form: str, start_unit: str | None, out: Path | None, force
     """
     from clearway._clearway import Error
     from clearway.export import export as written
+    from clearway.page_file import write_text
     from clearway.result import load
 
     if out is not None and out.exists() and not force:
@@ -49,8 +50,7 @@ def export(run: Path, form: str, start_unit: str | None, out: Path | None, force
     if out is None:
         click.echo(done.text, nl=False)
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(done.text, encoding="utf-8", newline="\n")
+    write_text(done.text, out, "the list")
     flows = f" with {done.flows:,} flows" if form.endswith(("-flows", "-fct")) else ""
     left = f" ({done.left_out:,} without a size or an end are left out)" if done.left_out else ""
     click.echo(f"Wrote {out}{flows}{left}")

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from clearway import _clearway
+
+
+@contextmanager
+def aborted() -> Iterator[None]:
+    """Turns Ctrl-C into click's own word for it, so that click does not print an empty line."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise click.Abort from error
 
 
 class Later(click.Command):
@@ -33,6 +43,16 @@ class LaterGroup(click.Group):
         super().__init__(*arguments, **options)
         for name, (place, summary) in later.items():
             self.add_command(Later(name, place, summary))
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Reads the words of the call; `--help` and `--version` are answered here."""
+        with aborted():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the command that is called."""
+        with aborted():
+            return super().invoke(ctx)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: Exit code after Ctrl-C.
-INTERRUPTED = 130
-
 
 class Setting(click.ParamType[tuple[str, str]]):
     """`key=value`, as `--set` takes it."""

@@ -31,6 +31,7 @@ def show(topology: tuple[str, ...], pair: tuple[str, str] | None, out: Path | No
     """
     from clearway import _clearway
     from clearway.command.shared import print_json
+    from clearway.page_file import write_text
     from clearway.plan.networks import network
     from clearway.show import graph as graphs
     from clearway.show import summary, svg
@@ -39,10 +40,9 @@ def show(topology: tuple[str, ...], pair: tuple[str, str] | None, out: Path | No
     graph = graphs.read(scenario, " ".join(Path(word).name for word in topology))
     paths = graph.paths(*ends(scenario, graph, pair)) if pair else None
     out = out or Path(f"{Path(topology[0]).stem}.svg")
-    if out.exists() and not force and svg.MARK not in start_of(out):
+    if out.is_file() and not force and svg.MARK not in start_of(out):
         raise _clearway.Error(f"{out}: there is a file that this command did not draw; name another, or use --force")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(svg.draw(graph, paths), encoding="utf-8", newline="\n")
+    write_text(svg.draw(graph, paths), out, "the picture")
     if as_json:
         print_json(
             {"out": str(out), **summary.facts(graph), "path": summary.path_facts(graph, paths) if paths else None}

@@ -16,6 +16,7 @@ import polars as pl
 from clearway import tables
 from clearway._clearway import Error
 from clearway.jobs import files
+from clearway.panics import silenced
 from clearway.result import Run, load
 from clearway.sweeps import frame
 from clearway.sweeps.bands import CONFIDENCE, interval
@@ -206,6 +207,7 @@ def to_parquet(table: pl.DataFrame, columns: tables.Columns) -> bytes:
     return buffer.getvalue()
 
 
+@silenced()
 def read_parquet(file: Path) -> tuple[pl.DataFrame, tables.Columns]:
     """The table in a file of `to_parquet`, and what its columns mean."""
     try:

@@ -1,0 +1,169 @@
+"""Every command where its output can't be written: a full disk, or a descriptor that nobody opened."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import SMALL
+
+import clearway
+from clearway.command import COMMANDS
+
+FULL = Path("/dev/full")
+pytestmark = pytest.mark.skipif(not FULL.is_char_device(), reason="needs /dev/full")
+
+#: How a shell gives the command an output that can't be written, and what the system says of it.
+OUTPUTS = {">/dev/full": "No space left on device", ">&-": "Bad file descriptor"}
+#: How it takes standard error away.
+ERRORS = ("2>/dev/full", "2>&-")
+
+ANSWERS = [
+    ["--version"],
+    ["--help"],
+    [],
+    *([name, "--help"] for name in COMMANDS),
+    ["check", "small.toml"],
+    ["check", "small.toml", "--json"],
+    ["completion", "bash"],
+    ["completion", "zsh"],
+    ["completion", "fish"],
+    ["export", "kept", "--as", "csv-flows"],
+    ["list", "transports"],
+    ["list", "transports", "--json"],
+    ["list", "scenarios", "incast"],
+    ["new", "-"],
+    ["plan", "buffers", "star"],
+    ["plan", "buffers", "star", "--json"],
+    ["plan", "switch", "star", "--target", "sonic"],
+    ["plan", "stability", "pacc"],
+    ["schema"],
+    ["show", "star"],
+    ["show", "star", "--json"],
+]
+#: Commands that write results, and the folders that must be there afterwards.
+RESULTS = [
+    (["run", "small.toml", "--out", "it"], ["it"]),
+    (["run", "small.toml", "--out", "it", "--json"], ["it"]),
+    (["compare", "small.toml", "--transports", "dctcp,cubic", "--out", "it"], ["it/dctcp", "it/cubic"]),
+    (["compare", "small.toml", "--transports", "dctcp,cubic", "--out", "it", "--json"], ["it/dctcp", "it/cubic"]),
+]
+QUIET = [["run", "small.toml", "--quiet", "--out", "it"], ["report", "kept", "--quiet", "--out", "page.html"]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "small.toml").write_text(SMALL)
+    return tmp_path
+
+
+@pytest.fixture
+def with_results(folder: Path) -> Path:
+    clearway.run(SMALL, out=folder / "kept")
+    return folder
+
+
+def shell(call: list[str], redirections: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs the command in a shell, which redirects its streams."""
+    return subprocess.run(
+        ["sh", "-c", f'"$@" {redirections}', "sh", sys.executable, "-m", "clearway", *call],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("call", ANSWERS, ids=" ".join)
+def test_an_answer_that_cannot_be_written_is_one_line(call: list[str], output: str, with_results: Path) -> None:
+    done = shell(call, output, with_results)
+    assert done.stderr == f"clearway: standard output: can't be written: {OUTPUTS[output]}\n"
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize(("call", "results"), RESULTS, ids=lambda value: " ".join(value))
+def test_results_are_kept_where_their_table_cannot_be_written(
+    call: list[str], results: list[str], output: str, folder: Path
+) -> None:
+    done = shell(call, output, folder)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"clearway: standard output: can't be written: {OUTPUTS[output]}"
+    assert "internal error" not in done.stderr
+    for name in results:
+        assert clearway.load(folder / name).summary["flows_completed"] == 6
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_a_sweep_is_kept_where_its_table_cannot_be_written(output: str, folder: Path) -> None:
+    done = shell(["sweep", "small.toml", "--axis", "seed=1,2", "--out", "it", "-j", "1"], output, folder)
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.splitlines()[-1] == f"clearway: standard output: can't be written: {OUTPUTS[output]}"
+    assert clearway.load_sweep(folder / "it").points == 2
+
+
+@pytest.mark.parametrize("redirections", [*OUTPUTS, *ERRORS, ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("call", QUIET, ids=" ".join)
+def test_a_command_that_prints_nothing_needs_no_output(call: list[str], redirections: str, with_results: Path) -> None:
+    done = shell(call, redirections, with_results)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("redirection", ERRORS)
+@pytest.mark.parametrize(("call", "results"), RESULTS, ids=lambda value: " ".join(value))
+def test_a_command_needs_no_standard_error(call: list[str], results: list[str], redirection: str, folder: Path) -> None:
+    done = shell(call, redirection, folder)
+    assert done.returncode == 0
+    assert done.stdout
+    for name in results:
+        assert clearway.load(folder / name).summary["flows_completed"] == 6
+
+
+@pytest.mark.parametrize("redirection", ERRORS)
+def test_a_mistake_keeps_its_exit_code_without_standard_error(redirection: str, folder: Path) -> None:
+    assert shell(["run", "nowhere.toml"], redirection, folder).returncode == 2
+    assert shell(["run", "nowhere.toml"], f">&- {redirection}", folder).returncode == 2
+
+
+def test_a_mistake_is_told_first_where_the_output_cannot_be_written(folder: Path) -> None:
+    done = shell(["run", "nowhere.toml"], ">/dev/full", folder)
+    assert done.returncode == 2
+    assert done.stderr.startswith("clearway: nowhere.toml: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_terminal_that_is_gone_ends_no_progress_bar(folder: Path) -> None:
+    # The bar is drawn on a terminal alone: the test gives it one, and closes the other end at once.
+    script = (
+        "import os, pty, subprocess, sys\n"
+        "ours, theirs = pty.openpty()\n"
+        "call = [sys.executable, '-m', 'clearway', 'run', 'small.toml', '--out', 'it']\n"
+        "child = subprocess.Popen(call, stderr=theirs)\n"
+        "os.close(theirs); os.close(ours)\n"
+        "sys.exit(child.wait())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, check=False, timeout=120)
+    assert done.returncode == 0, done
+    assert clearway.load(folder / "it").summary["flows_completed"] == 6
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["show", "star", "--out"],
+        ["export", "kept", "--force", "--as", "csv-flows", "--out"],
+        ["report", "kept", "--out"],
+    ],
+    ids=" ".join,
+)
+def test_a_device_is_no_place_for_a_file_and_stays_a_device(call: list[str], with_results: Path) -> None:
+    place = with_results / "device"
+    subprocess.run(["mkfifo", str(place)], check=True)
+    done = shell([*call, str(place)], "", with_results)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "this is a device or a pipe; name a file" in done.stderr
+    assert place.is_fifo()
