@@ -296,6 +296,7 @@ fn word(reason: Ended) -> &'static str {
         Ended::Stopped => "stopped",
         Ended::Stalled => "stalled",
         Ended::Deadlocked => "deadlocked",
+        Ended::Livelocked => "livelocked",
         Ended::Interrupted => "interrupted",
     }
 }

@@ -14,6 +14,7 @@
 //! | `apps.rs`, `rounds.rs` | applications: rounds of requests and responses, and their state |
 //! | `network.rs` | events of the network itself: faults, pause frames, mechanisms |
 //! | `router.rs`, `ideal.rs` | the paths of a flow, and the time that it would take alone |
+//! | `livelock.rs` | the watch that ends a run in which time stands still |
 //! | `shares.rs` | fair shares for senders that are told them |
 //! | `views/` | ports, packets, flows and books between two steps |
 //! | `checkpoint.rs` | all of it in a file, from which another process goes on |
@@ -25,6 +26,7 @@ mod finish;
 mod ideal;
 mod journal;
 mod life;
+mod livelock;
 mod lives;
 mod network;
 mod notes;
