@@ -297,6 +297,7 @@ fn word(reason: Ended) -> &'static str {
         Ended::Stalled => "stalled",
         Ended::Deadlocked => "deadlocked",
         Ended::Livelocked => "livelocked",
+        Ended::OutOfMemory => "out of memory",
         Ended::Interrupted => "interrupted",
     }
 }

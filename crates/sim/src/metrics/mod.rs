@@ -109,6 +109,8 @@ pub enum Ended {
     Deadlocked,
     /// Events followed each other at one instant without end; the results cover the time until then.
     Livelocked,
+    /// The run took more memory than it may; the results cover the part that was simulated.
+    OutOfMemory,
     /// The caller ended the run; the results cover the part that was simulated.
     Interrupted,
 }
@@ -131,6 +133,7 @@ impl Ended {
             Ended::Stalled => "stalled",
             Ended::Deadlocked => "deadlocked",
             Ended::Livelocked => "livelocked",
+            Ended::OutOfMemory => "out of memory",
             Ended::Interrupted => "interrupted",
         }
     }
@@ -138,7 +141,7 @@ impl Ended {
     /// Answers whether the run was ended at a point that says nothing about the network. What the last instant leaves
     /// behind then depends on that point.
     pub fn is_cut_off(self) -> bool {
-        matches!(self, Ended::Livelocked | Ended::Interrupted)
+        matches!(self, Ended::Livelocked | Ended::OutOfMemory | Ended::Interrupted)
     }
 }
 

@@ -170,6 +170,13 @@ impl Simulation {
         self.ended.get_or_insert(Ended::Interrupted);
     }
 
+    /// Notes that the caller ended the run because it took more memory than it may.
+    pub fn exhaust(&mut self) {
+        if matches!(self.ended, None | Some(Ended::Interrupted)) {
+            self.ended = Some(Ended::OutOfMemory);
+        }
+    }
+
     /// The number of events handled.
     pub(super) fn events(&self) -> u64 {
         self.happenings + self.regions.iter().map(|region| region.events).sum::<u64>()
