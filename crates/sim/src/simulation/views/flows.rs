@@ -1,6 +1,5 @@
 //! Views of flows.
 
-use super::super::ideal::ideal_fct;
 use super::super::lives::Live;
 use super::super::notes::size_of_message;
 use super::super::run::Simulation;
@@ -176,7 +175,6 @@ impl Simulation {
         let (bytes, start) = message.and_then(|message| message.unheard).unwrap_or((0, self.nets.now()));
         let from = self.nets.part_of(live.src.node());
         let route = self.regions[from].hosts.senders.get(slot)?.end.route;
-        let path = self.nets.paths().first(route);
         Some(Record {
             traffic: live.name().traffic,
             number: live.name().number,
@@ -186,7 +184,7 @@ impl Simulation {
             start,
             end: Known::NONE,
             acknowledged: Known::NONE,
-            ideal: ideal_fct(&self.model.topology, path, self.model.framing, bytes),
+            ideal: self.ideal_fct(slot, route, start, bytes),
             delivered: 0,
             stats: None,
             flow: Some(slot),
