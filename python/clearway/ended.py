@@ -30,8 +30,8 @@ def reason(summary: Mapping[str, Any]) -> str | None:
         limit = summary["memory_limit_bytes"]
         return (
             f"OUT OF MEMORY. The run was ended when this process had more than {units.size(limit)} of memory; "
-            f"{covered(summary)}. Allow more (CLEARWAY_MEMORY), or simulate less: fewer flows or samples, or an earlier "
-            "stop."
+            f"{covered(summary)}. Allow more (CLEARWAY_MEMORY), or simulate less: fewer flows or samples, or an "
+            "earlier stop."
         )
     if livelock := summary.get("livelock"):
         return (

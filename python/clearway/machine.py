@@ -47,9 +47,9 @@ def bytes_of(size: int | str, name: str) -> int:
 def most_resident(memory: int | str | None = None) -> int | None:
     """The memory in bytes at which a run that begins now is ended; `None` if nothing is known that limits it.
 
-    What was allowed (`memory`, or `CLEARWAY_MEMORY`) comes to what this process has already. Without that, a run may not
-    fill the machine or its control group, where the system would kill it, nor the address space that is left, which a
-    list that grows needs twice over for a moment.
+    What was allowed (`memory`, or `CLEARWAY_MEMORY`) comes to what this process has already. Without that, a run may
+    not fill the machine or its control group, where the system would kill it, nor the address space that is left, which
+    a list that grows needs twice over for a moment.
     """
     chosen = memory if memory is not None else os.environ.get(VARIABLE)
     if chosen:
