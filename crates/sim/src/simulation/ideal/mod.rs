@@ -28,6 +28,9 @@ struct Train<'a> {
 impl Simulation {
     /// The time that a message of a flow would take alone, which the application wrote at `since`.
     pub(super) fn ideal_fct(&self, slot: FlowSlot, route: Route, since: Time, bytes: u64) -> Span {
+        if bytes == 0 {
+            return Span::ZERO;
+        }
         let (paths, train) = (self.nets.paths(), Train::new(&self.model, bytes));
         let left = self.lives.detours.since(slot, since);
         if route.count() == 1 && left.is_empty() {

@@ -5,7 +5,7 @@ use super::super::notes::size_of_message;
 use super::super::run::Simulation;
 use super::unheard::{Message, Unheard};
 use crate::ids::{FlowSlot, Id, RecordId};
-use crate::metrics::Record;
+use crate::metrics::{Record, slowdown};
 use crate::model::Pattern;
 use clearway_proto::{Gauges, Rare};
 use clearway_topology::{NodeId, PortId};
@@ -58,7 +58,7 @@ pub struct FlowView {
     pub start: Time,
     /// The time at which the last byte was delivered.
     pub end: Option<Time>,
-    /// The time that the bytes would take alone, sent at line rate at once.
+    /// The shortest time that the bytes would take alone; zero if there are none.
     pub ideal: Span,
     /// The congestion window in bytes; NaN if the transport has none, or the flow is over.
     pub window: f64,
@@ -203,6 +203,11 @@ struct Told {
 }
 
 impl FlowView {
+    /// The flow completion time over the ideal one; NaN while bytes are not delivered.
+    pub fn slowdown(&self) -> f64 {
+        self.end.map_or(f64::NAN, |end| slowdown(end - self.start, self.ideal))
+    }
+
     fn new(record: &Record, told: Told) -> FlowView {
         let Told { row, end, delivered, state, gauges, stats } = told;
         FlowView {
