@@ -67,7 +67,8 @@ def jobs(quick: bool) -> Iterator[Job]:
     "--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Folder for the results."
 )
 @click.option("--quick", is_flag=True, help="Fewer and smaller simulations.")
-def demo(scenarios: Path | None, out: Path, quick: bool) -> int:
+@click.option("--force", is_flag=True, help="Replace other results, and a page of others.")
+def demo(scenarios: Path | None, out: Path, quick: bool, force: bool) -> int:
     """Run the main job: ExpressPass against DCTCP, and a report with pictures.
 
     A partition/aggregate incast (ExpressPass '17, Fig. 1) with fan-outs of 32 to 2,048 on an 8-ary fat tree, then
@@ -78,13 +79,17 @@ def demo(scenarios: Path | None, out: Path, quick: bool) -> int:
     from clearway.comparison import save
     from clearway.report import write_page
     from clearway.report.live import live
+    from clearway.report.source import check_page, source_of
     from clearway.runner import load_scenario, simulate
 
     wanted = list(jobs(quick))
     loaded = [load_scenario(source(job.scenario, scenarios), transport=job.transport, set=job.set) for job in wanted]
     target = out / ("demo-quick" if quick else "demo")
     results = {job.folder: one.to_toml() for job, one in zip(wanted, loaded, strict=True)}
-    folder.check_target(target, results)
+    folder.check_target(target, results, force=force)
+    # The same page with and without --quick: the demonstration's.
+    page, page_source = out / "report" / "index.html", source_of([out / "demo"])
+    check_page(page, page_source, force=force)
     runs: list[Run] = []
     with progress_bar(quiet=False) as bar:
         for number, (job, scenario) in enumerate(zip(wanted, loaded, strict=True), 1):
@@ -95,9 +100,9 @@ def demo(scenarios: Path | None, out: Path, quick: bool) -> int:
                 break
             run.check_whole()
     board = board_html(Path("docs") / "results" / "data")
-    saved = save({job.folder: run for job, run in zip(wanted, runs, strict=False)}, target, results, force=False)
-    page = out / "report" / "index.html"
-    write_page(runs, page, title="ExpressPass against DCTCP", more=board, live=live([saved], page))
+    saved = save({job.folder: run for job, run in zip(wanted, runs, strict=False)}, target, results, force=force)
+    title = "ExpressPass against DCTCP"
+    write_page(runs, page, title=title, more=board, live=live([saved], page), source=page_source)
     show(runs)
     notes().print(f"Results: {saved}\nReport:  {page} (open it in a browser)", markup=False)
     return INTERRUPTED if runs[-1].interrupted else 0

@@ -23,20 +23,21 @@ Examples:
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    default=Path("out/report/index.html"),
-    show_default=True,
-    help="File of the page.",
+    help="File of the page.  [default: index.html in out/report, in a folder named for RUNS]",
 )
+@click.option("--force", is_flag=True, help="Replace a file that is not the page of these RUNS.")
 @click.option("--title", default="Clearway report", help="Title of the page.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
-def report(runs: tuple[Path, ...], out: Path, title: str, quiet: bool) -> None:
+def report(runs: tuple[Path, ...], out: Path | None, force: bool, title: str, quiet: bool) -> None:
     """Make a page with tables and pictures of RUNS: result folders, folders of such, or folders of sweeps.
 
     Runs of one scenario are shown side by side. The page is one file that needs no network. Beside it stands another
-    in which the runs can be watched, if this installation has the live page (`clearway view`).
+    in which the runs can be watched, if this installation has the live page (`clearway view`). The page of the same
+    RUNS is replaced, and that of others refused.
     """
     from clearway.report import write_page
     from clearway.report.live import live
+    from clearway.report.source import check_page, default_page, source_of
     from clearway.result import load
     from clearway.sweeps.result import is_sweep, load_sweep
 
@@ -53,6 +54,8 @@ def report(runs: tuple[Path, ...], out: Path, title: str, quiet: bool) -> None:
             raise _clearway.Error(f"{path}: there are no results in this folder")
         found += inside
         folders.append(path)
+    out, source = default_page(runs) if out is None else out, source_of(runs)
+    check_page(out, source, force=force)
     loaded = [load(path) for path in dict.fromkeys(found)]
-    write_page(loaded, out, title=title, sweeps=sweeps, live=live(folders, out))
+    write_page(loaded, out, title=title, sweeps=sweeps, live=live(folders, out), source=source)
     notes(quiet=quiet).print(f"Report: {out}", markup=False)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from clearway.page_file import write_text
 from clearway.report.page import page
+from clearway.report.source import marked
 from clearway.report.sweeps import sweep_html
 from clearway.result import Run
 from clearway.sweeps.result import Sweep
@@ -22,9 +23,12 @@ def write_page(
     more: str = "",
     sweeps: Sequence[Sweep] = (),
     live: str = "",
+    source: str = "",
 ) -> Path:
     """Writes the report of some runs and sweeps; runs of the same scenario are shown side by side.
 
-    `more` is HTML that stands below them, `live` the HTML above them that says how to watch them (`report.live`).
+    `more` is HTML that stands below them, `live` the HTML above them that says how to watch them (`report.live`), and
+    `source` says which results they are, so that commands do not replace the page by that of others (`report.source`).
     """
-    return write_text(page(runs, title, "".join(map(sweep_html, sweeps)) + more, live), Path(out), "the report")
+    text = page(runs, title, "".join(map(sweep_html, sweeps)) + more, live)
+    return write_text(marked(text, source) if source else text, Path(out), "the report")
