@@ -150,7 +150,7 @@ export class App {
     const { view: wanted, problem } = await fromHash(location.hash);
     await this.#startWith(wanted);
     if (problem !== null) {
-      this.#notice.show(`The changed scenario of this link is not shown: ${problem}. You see it as it was before the changes.`, [["Close", () => this.#notice.hide()]], true);
+      this.#notice.show(`The changed scenario of this link is not shown: ${problem}. The scenario is shown without its changes.`, [["Close", () => this.#notice.hide()]], true);
     }
   }
 
@@ -408,7 +408,7 @@ export class App {
     const since = this.engine.busySince;
     const isLate = since !== null && wall - since > LATE;
     if (!isLate) this.#busy.hide();
-    else if (this.#busy.element.hidden) this.#busy.show("The engine is at work on a large step.", [["Stop", () => this.engine.stop()]]);
+    else if (this.#busy.element.hidden) this.#busy.show("The engine has worked on an answer for more than a second.", [["Stop", () => this.engine.stop()]]);
   }
 
   #draw(wall: number): void {

@@ -87,6 +87,7 @@ export function question(sides: readonly Needs[], now: number): string | null {
   if (bytes <= ASK.bytes && links <= ASK.links && flows <= ASK.flows && seconds <= ASK.seconds) return null;
   const whole = Math.max(...sides.map(({ cpu_s }) => SLOWER * cpu_s));
   const size = `${format.count(hosts)} hosts, ${format.count(links)} links and ${format.count(flows)} flows`;
-  const time = seconds > 1 ? `${format.duration(seconds * 1e12)} to get to the time of the link` : `${format.duration(whole * 1e12)} to its end`;
-  return `This scenario has ${size}. It needs about ${format.bytes(bytes)} of memory, and about ${time} on one core.`;
+  const time = (s: number) => format.duration(Number((s * 1e12).toPrecision(2)));
+  const until = seconds > 1 ? `${time(seconds)} of processor time to get to the time of the link` : `${time(whole)} of processor time to its end`;
+  return `This scenario has ${size}. It needs about ${format.bytes(Number(bytes.toPrecision(2)))} of memory and ${until}.`;
 }

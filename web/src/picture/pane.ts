@@ -110,6 +110,7 @@ export class Pane {
       this.say(null);
     }
     this.#remark(side?.remarks ?? []);
+    this.#dot.hidden = !side;
     if (!side) this.#clear();
     this.#reshape();
   }

@@ -106,7 +106,7 @@ export class Player {
   }
 
   play(): void {
-    if (this.#playing || this.ended) return;
+    if (this.#playing || this.ended || this.#sides.length === 0) return;
     this.#mark();
     this.#wall = performance.now();
     this.#playing = true;
@@ -130,7 +130,7 @@ export class Player {
     this.pause();
     this.#mark();
     return this.#command(async (alive) => {
-      if (this.ended) return;
+      if (this.ended || this.#sides.length === 0) return;
       const first = this.#sides.find((side) => side.ended === null)!;
       if (what === "event") await first.advance({ events: 1 });
       const target = what === "event" ? first.progress.now_ps : this.now + STEP_PS;
@@ -158,6 +158,7 @@ export class Player {
         await Promise.all(this.#sides.map((side) => side.restart(target)));
         this.now = 0;
       }
+      if (this.#sides.length === 0) return;
       const start = this.now;
       let piece = Math.max(STEP_PS, (target - start) / PIECES);
       while (this.now < target && alive() && !this.ended) {

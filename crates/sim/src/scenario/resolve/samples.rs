@@ -1,6 +1,6 @@
 //! The sampled series.
 
-use super::super::names::free_name;
+use super::super::names::Names;
 use super::links::link;
 use super::traffic::ReadPart;
 use crate::model::{Probe, Sample};
@@ -33,6 +33,7 @@ pub(super) fn read_samples(
 ) -> Result<(Vec<Sample>, Vec<SampleTable>)> {
     let tables = document.read_list::<SampleTable>(&Path::default().key("sample"))?;
     let given: Vec<Option<Name>> = tables.iter().map(|(_, table)| table.name.clone()).collect();
+    let mut names = Names::new(given.iter().flatten().map(|name| name.0.as_str()));
     let (mut samples, mut written): (Vec<Sample>, Vec<SampleTable>) = (Vec::new(), Vec::new());
     for (index, (at, table)) in tables.into_iter().enumerate() {
         check_place(document, &at, &table)?;
@@ -43,10 +44,7 @@ pub(super) fn read_samples(
                 );
             }
             Some(name) => name.0.clone(),
-            None => free_name(&table.what.to_string(), |name| {
-                given.contains(&Some(Name(name.into())))
-                    || samples.iter().any(|sample: &Sample| sample.name == name)
-            }),
+            None => names.free(&table.what.to_string()),
         };
         let (what, table) = probe(document, &at, table, topology, parts)?;
         check_sense(document, &at, &what, parts, has)?;

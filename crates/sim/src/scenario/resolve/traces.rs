@@ -1,6 +1,6 @@
 //! The traces.
 
-use super::super::names::free_name;
+use super::super::names::Names;
 use super::samples::sampled_ports;
 use super::traffic::ReadPart;
 use crate::model::{FlowRange, Pattern, Trace};
@@ -23,6 +23,7 @@ pub(super) fn read_traces(
     let document = surroundings.document;
     let tables = document.read_list::<TraceTable>(&Path::default().key("trace"))?;
     let given: Vec<Option<Name>> = tables.iter().map(|(_, table)| table.name.clone()).collect();
+    let mut names = Names::new(given.iter().flatten().map(|name| name.0.as_str()));
     let (mut traces, mut written): (Vec<Trace>, Vec<TraceTable>) = (Vec::new(), Vec::new());
     for (index, (at, table)) in tables.into_iter().enumerate() {
         let name = match &table.name {
@@ -40,10 +41,7 @@ pub(super) fn read_traces(
                 }
                 name.0.clone()
             }
-            None => free_name("packets", |name| {
-                given.contains(&Some(Name(name.into())))
-                    || traces.iter().any(|trace: &Trace| trace.name == name)
-            }),
+            None => names.free("packets"),
         };
         if table.until.is_some_and(|until| until <= table.from) {
             let problem = format!("must be later than from = {:?}", table.from.to_string());

@@ -1,6 +1,6 @@
 //! The traffic entries, each with its name, its transport and its classes.
 
-use super::super::names::free_name;
+use super::super::names::Names;
 use crate::model::Traffic;
 use crate::scenario::document::Path;
 use crate::scenario::error::Result;
@@ -39,6 +39,7 @@ pub(super) fn read_traffic(
     }
     let given: Vec<Option<&str>> =
         (0..count).map(|index| text_at(document, &at.index(index), "name")).collect();
+    let mut names = Names::new(given.iter().copied().flatten());
     let mut parts: Vec<ReadPart> = Vec::new();
     for index in 0..count {
         let at = at.index(index);
@@ -49,9 +50,7 @@ pub(super) fn read_traffic(
                 return Err(document.error(&at.key("name"), problem));
             }
             Some(name) => name.0,
-            None => free_name(kind, |name| {
-                given.contains(&Some(name)) || parts.iter().any(|part| part.traffic.name == name)
-            }),
+            None => names.free(kind),
         };
         let own = transport::read(document, &at.key("transport"), default)?;
         let inherits = own.is_some() && transport::inherits(document, &at.key("transport"));
