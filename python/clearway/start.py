@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
 
+#: Exit codes: after a failure, and after Ctrl-C.
+FAILED = 1
 INTERRUPTED = 130
 WHOLE = "interrupted; every folder of results is as it was, or new and whole"
 #: Seconds after which Ctrl-C that had to wait tries again.

@@ -8,10 +8,10 @@ import click
 
 from clearway.command.names import SCENARIO, TRANSPORTS
 from clearway.command.run import run_json, saved_text
-from clearway.command.shared import FAILED, console, notes, print_json, run_options, settings_dict
+from clearway.command.shared import console, notes, print_json, run_options, settings_dict
 from clearway.command.tables import print_runs
 from clearway.command.threads import say_threads
-from clearway.start import INTERRUPTED
+from clearway.start import FAILED, INTERRUPTED
 
 EXAMPLES = """\b
 Examples:

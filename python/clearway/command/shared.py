@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: The exit code after a failure.
-FAILED = 1
-
 
 class Setting(click.ParamType[tuple[str, str]]):
     """`key=value`, as `--set` takes it."""

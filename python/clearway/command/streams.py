@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
+from clearway.start import FAILED
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
-
-FAILED = 1
 
 
 class Descriptor(io.FileIO):
