@@ -1,4 +1,4 @@
-"""The beginning of the command: it imports nothing but what Python has at hand, so that Ctrl-C is heard from here on.
+"""The beginning of the command: it imports nothing but what is at hand, so that Ctrl-C is heard from here on.
 
 Ctrl-C waits until modules are loaded. In the middle of an import its exception would be lost, printed by Python, or
 turned into another error: Polars makes a panic of it, there and in its own calls.
@@ -7,16 +7,14 @@ turned into another error: Polars makes a panic of it, there and in its own call
 import os
 import sys
 
+from clearway.exit_codes import INTERRUPTED, WHOLE
+
 # Known to mypy under this name; the module `typing` itself takes longer to load than the rest of this file.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
 
-#: Exit codes: after a failure, and after Ctrl-C.
-FAILED = 1
-INTERRUPTED = 130
-WHOLE = "interrupted; every folder of results is as it was, or new and whole"
 #: Seconds after which Ctrl-C that had to wait tries again.
 PATIENCE_S = 0.002
 

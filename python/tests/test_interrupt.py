@@ -15,6 +15,7 @@ from conftest import ENDLESS, SMALL, hear_ctrl_c
 
 import clearway
 from clearway import command
+from clearway.exit_codes import INTERRUPTED
 
 
 def interrupted(tmp_path: Path, program: str, *, after: str = "ready") -> str:
@@ -198,5 +199,5 @@ def test_ctrl_c_that_python_wraps_in_another_error_is_an_interruption(
         raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
 
     monkeypatch.setattr(command.cli, "main", main)
-    assert command.guarded() == command.INTERRUPTED
+    assert command.guarded() == INTERRUPTED
     assert capsys.readouterr().err.startswith("clearway: interrupted;")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import SMALL
 
-from clearway.start import WHOLE
+from clearway.exit_codes import WHOLE
 
 #: Runs the command as `python -m clearway` does, and sends it Ctrl-C when the module of a number is imported, counted
 #: from the first one that the command's beginning imports itself; prints how many there were if the number is 0.

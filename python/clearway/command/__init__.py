@@ -11,9 +11,7 @@ import click
 
 from clearway import _clearway
 from clearway.command.later import LaterGroup
-from clearway.start import FAILED, INTERRUPTED, WHOLE
-
-BAD_INPUT = 2
+from clearway.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, WHOLE
 
 #: What a disk says that is full or broken; Python does not name the file that was being written.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

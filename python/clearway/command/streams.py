@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from clearway.start import FAILED
+from clearway.exit_codes import FAILED
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
