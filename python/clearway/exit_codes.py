@@ -1,4 +1,4 @@
-"""The exit codes of the command, and what it says after Ctrl-C. This module imports nothing, so that all of the command may import it."""
+"""The exit codes of the command, and what it says after Ctrl-C. It imports nothing, so that all may import it."""
 
 #: After a failure.
 FAILED = 1

@@ -94,7 +94,7 @@ impl Cut {
         // Too early, and late enough.
         let mut early = least.as_ps();
         let mut late = self.kinds.iter().map(alone).min().unwrap_or(early);
-        while early + 1 < late {
+        while late.saturating_sub(early) > 1 {
             let middle = early + (late - early) / 2;
             if self.carried(Span::from_ps(middle)) >= frames {
                 late = middle;

@@ -221,6 +221,14 @@ mod tests {
     }
 
     #[test]
+    fn a_flow_without_an_end_takes_the_longest_time_there_is_on_any_paths() {
+        for edge in [10, 100] {
+            let (model, paths) = spread(edge, &[10, 10]);
+            assert_eq!(on_paths(&model, &paths, u64::MAX / 4), Span::MAX);
+        }
+    }
+
+    #[test]
     fn slow_links_side_by_side_carry_the_frames_together() {
         // 1,538 B take 1,230,400 ps at 10 Gbps and 123,040 ps at 100 Gbps; four links are 4 us long.
         let (model, paths) = spread(100, &[10, 10, 10, 10]);
