@@ -1,6 +1,7 @@
 //! Transports made for lossless networks, headrooms that are too small, and first windows beyond the buffer.
 
-use super::{about, class_at_switches, queues};
+use super::places::{about, class_at_switches};
+use super::queues;
 use crate::model::{Flow, Model, Pattern, Rounds, Traffic};
 use clearway_proto::port::pfc::headroom as needed_headroom;
 use clearway_units::Bytes;

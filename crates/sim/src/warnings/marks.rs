@@ -1,6 +1,7 @@
 //! Marks of congestion that never come, and thresholds below those of DCTCP's paper.
 
-use super::{about, class_at_switches, queues, switch_ports};
+use super::places::{about, class_at_switches, switch_ports};
+use super::queues;
 use crate::model::{Amount, Model, Threshold, Traffic, by_rate};
 use clearway_proto::port::RedMarker;
 use clearway_topology::{PortId, base_rtt, between, farthest_pair};

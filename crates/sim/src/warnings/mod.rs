@@ -5,7 +5,7 @@
 //!
 //! | module | purpose |
 //! |---|---|
-//! | `queues` | the longest queue that a class can have at a port |
+//! | `queues`, `places` | the longest queue that a class can have at a port; classes and ports of switches |
 //! | `marks` | marks that never come, and thresholds below those of DCTCP's paper |
 //! | `losses` | transports made for lossless networks, headrooms, first windows beyond the buffer |
 //! | `paths` | credits that don't return by the way of their data |
@@ -13,13 +13,12 @@
 mod losses;
 mod marks;
 mod paths;
+mod places;
 mod queues;
 #[cfg(test)]
 mod tests;
 
-use crate::model::{Model, Traffic};
-use clearway_topology::{PortId, Topology};
-use clearway_units::Bytes;
+use crate::model::Model;
 
 /// A warning: what is not as the transport needs it, in a sentence that names the key and what would be right.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,22 +51,4 @@ pub fn warnings(model: &Model) -> Vec<Warning> {
         }
     }
     found
-}
-
-/// Returns a size to three digits, as warnings name those that nobody wrote.
-fn about(size: Bytes) -> Bytes {
-    let digits = size.get().checked_ilog10().unwrap_or(0);
-    let unit = 10u64.pow(digits.saturating_sub(2));
-    Bytes::new((size.get() + unit / 2) / unit * unit)
-}
-
-/// Returns the class that data of an entry joins at switches.
-fn class_at_switches(model: &Model, entry: &Traffic) -> usize {
-    model.switch.classes[entry.class].at_switches.unwrap_or(entry.class)
-}
-
-/// Returns the ports of switches.
-fn switch_ports(topology: &Topology) -> impl Iterator<Item = PortId> {
-    let of_switch = |port: &PortId| !topology.is_host(topology.port(*port).from);
-    (0..topology.ports().len()).map(PortId::from_index).filter(of_switch)
 }
