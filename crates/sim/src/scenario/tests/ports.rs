@@ -272,3 +272,23 @@ fn the_reference_names_the_defaults_of_flow_control_and_of_random_marking() {
         assert!(spec.doc.contains(&default), "{key} should say {default:?}: {}", spec.doc);
     }
 }
+
+#[test]
+fn whatever_parameters_at_the_ends_of_their_ranges_ask_of_ports_reads_back() {
+    let mut read = 0;
+    for info in clearway_proto::TRANSPORTS {
+        for (spec, end) in info.params.iter().flat_map(|spec| [(spec, spec.min), (spec, spec.max)]) {
+            let text = format!(
+                "stop = \"1 ms\"\n[topology]\nkind = \"star\"\n[transport]\nname = \"{}\"\n{} = \"{end}\"\n\
+                 [[traffic]]\nkind = \"permutation\"\n",
+                info.name, spec.name
+            );
+            // Some ends contradict other defaults, such as a bucket below the largest credit.
+            if let Ok(scenario) = parse_with(&text, &Overrides::default()) {
+                check_reads_back(&scenario);
+                read += 1;
+            }
+        }
+    }
+    assert!(read > 300, "{read} scenarios were read");
+}
