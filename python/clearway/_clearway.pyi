@@ -228,6 +228,7 @@ class Scenario:
         part_rows: int = ...,
         threads: int = ...,
         checkpoint: _Checkpoint | None = None,
+        memory: int | None = None,
     ) -> Results: ...
 
 @final

@@ -38,6 +38,11 @@ class Comparison:
         return any(run.interrupted for run in self.runs.values())
 
     @property
+    def cut_off(self) -> bool:
+        """True if the results of some run are of a part of it (`Run.cut_off`)."""
+        return any(run.cut_off for run in self.runs.values())
+
+    @property
     def flows(self) -> pl.DataFrame:
         """The flows of all runs, with a first column `run`: the transport asked for."""
         return self._joined("flows")
@@ -159,7 +164,7 @@ def compared_before(
 
 def save(runs: Mapping[str, Run], path: str | Path, results: folder.Results, *, force: bool) -> Path:
     """Writes runs to a folder as a whole; others of the comparison, as `results` has them, may be there and stay."""
-    partial = [name for name, run in runs.items() if run.interrupted]
+    partial = [name for name, run in runs.items() if run.cut_off]
     draft = folder.draft(path, results, force=force, partial=partial)
     with uninterrupted(), draft as scratch:
         for name, run in runs.items():

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from clearway import scratch
+from clearway import ended, scratch
 from clearway._clearway import Error
 from clearway.scratch import uninterrupted
 
@@ -265,7 +265,7 @@ def body(scenario: str) -> str:
 def is_finished(path: Path) -> bool:
     """True if the run in a folder came to its end."""
     try:
-        return bool(json.loads((path / SUMMARY).read_text("utf-8"))["ended"] != "interrupted")
+        return bool(json.loads((path / SUMMARY).read_text("utf-8"))["ended"] not in ended.CUT_OFF)
     except (OSError, LookupError, RecursionError, TypeError, ValueError):
         return False
 

@@ -44,11 +44,35 @@ def bytes_of(size: int | str, name: str) -> int:
     return min(int(float(parts[1]) * unit), 2**64 - 1)
 
 
+def most_resident(memory: int | str | None = None) -> int | None:
+    """The memory in bytes at which a run that begins now is ended; `None` if nothing is known that limits it.
+
+    What was allowed (`memory`, or `CLEARWAY_MEMORY`) comes to what this process has already. Without that, a run may
+    not fill the machine or its control group, where the system would kill it, nor the address space that is left, which
+    a list that grows needs twice over for a moment.
+    """
+    chosen = memory if memory is not None else os.environ.get(VARIABLE)
+    if chosen:
+        return resident() + bytes_of(chosen, VARIABLE if memory is None else "memory")
+    ends = [limit - limit // 10 for limit in shared_limits()] + [resident() + left * 9 // 20 for left in own_limits()]
+    return min(ends, default=None)
+
+
 def limits() -> Iterator[int]:
     """All limits of memory that hold for this process, in bytes."""
+    yield from shared_limits()
+    yield from own_limits()
+
+
+def shared_limits() -> Iterator[int]:
+    """The memory of the machine and of the control groups of this process, in bytes."""
     with contextlib.suppress(ValueError, OSError):
         yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     yield from group_limits(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))
+
+
+def own_limits() -> Iterator[int]:
+    """What the resource limits of this process leave it, in bytes."""
     # Libraries reserve address space that they never use, so that what is taken already counts.
     taken = address_space()
     for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
@@ -83,11 +107,21 @@ def group_limits(groups: Path, root: Path) -> Iterator[int]:
 
 def address_space() -> int:
     """The address space that this process has taken, in bytes."""
+    return pages(0)
+
+
+def resident() -> int:
+    """The memory that this process has, in bytes."""
+    return pages(1)
+
+
+def pages(column: int) -> int:
+    """A column of what the system counts of this process, in bytes; 0 where there is no such count."""
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        count = int(Path("/proc/self/statm").read_text().split()[column])
     except (OSError, ValueError):
         return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    return count * os.sysconf("SC_PAGE_SIZE")
 
 
 def nearest(path: Path) -> Path:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from clearway import folder, tables, traces
+from clearway import ended, folder, tables, traces
 from clearway._clearway import Error
 from clearway.plot import Plots, runs_html
 from clearway.scratch import uninterrupted
@@ -39,7 +39,7 @@ TOTALS: dict[str, tuple[type | tuple[type, ...], str]] = {
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A finished (or interrupted) simulation.
+    """A simulation that was finished or cut off.
 
     `flows` has a row per flow, `ports` a row per output port, `samples` a row per sample of each series;
     `columns()` says what each column means and in which unit it is.
@@ -73,7 +73,19 @@ class Run:
     @property
     def interrupted(self) -> bool:
         """True if Ctrl-C (or the progress callback) ended the run before its end."""
-        return str(self.summary["ended"]) == "interrupted"
+        return str(self.summary["ended"]) == ended.INTERRUPTED
+
+    @property
+    def cut_off(self) -> bool:
+        """True if the results are of a part of the run: Ctrl-C, memory or a livelock ended it."""
+        return str(self.summary["ended"]) in ended.CUT_OFF
+
+    def check_whole(self) -> None:
+        """Raises what ended the run if it was cut off: `KeyboardInterrupt`, or `Error` with the reason."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+        if why := ended.reason(self.summary):
+            raise Error(f"{self.name} under {self.label}: {why}")
 
     @property
     def transports(self) -> list[str]:
@@ -127,10 +139,10 @@ class Run:
 
         The folder may hold the same run (from the same scenario with every default filled in), which is replaced;
         another one is, like files of other programs, refused without `force`, which deletes nothing but the files of
-        an earlier run. Returns the folder: one beside `path` (`PATH-2`) if this run was interrupted and `path` holds
+        an earlier run. Returns the folder: one beside `path` (`PATH-2`) if this run was cut off and `path` holds
         it finished, or if another program saved another run there meanwhile.
         """
-        draft = folder.draft(path, {"": self.scenario}, force=force, partial={""} if self.interrupted else ())
+        draft = folder.draft(path, {"": self.scenario}, force=force, partial={""} if self.cut_off else ())
         with uninterrupted(), draft as scratch:
             fill(self, scratch)
         return draft.path
@@ -145,11 +157,11 @@ class Run:
         return view([self.recorded()], path, height)
 
     def recorded(self) -> Recorded:
-        """The run as the live page takes it: its scenario and its hash, if it was not interrupted."""
+        """The run as the live page takes it: its scenario and its hash, if it was not cut off."""
         from clearway.view.sources import Recorded
         from clearway.view.start import Expected
 
-        expected = None if self.interrupted else Expected(self.hash, str(self.summary["clearway"]), self.label)
+        expected = None if self.cut_off else Expected(self.hash, str(self.summary["clearway"]), self.label)
         return Recorded(Path(), self.name, self.scenario, expected)
 
     def _repr_html_(self) -> str:

@@ -10,12 +10,12 @@ from typing import Any, cast
 import polars as pl
 import tomli_w
 
-from clearway import _clearway, folder, traces
+from clearway import _clearway, ended, folder, traces
 from clearway.bars import ProgressCallback, progress_bar
 from clearway.checkpoint import Checkpoints
 from clearway.cost import Meter
 from clearway.interrupt import Interrupted, Watch
-from clearway.machine import bytes_of, disk_left, memory_limit, nearest
+from clearway.machine import bytes_of, disk_left, memory_limit, most_resident, nearest
 from clearway.result import Run
 from clearway.tables import PART, describe, frame, read_table
 
@@ -55,7 +55,8 @@ def run(
 
     A run that is estimated to take more than `memory`, as bytes or as `"8 GB"`, or more than the disk of `out` has, is
     refused. Without `memory`, the limit is what the environment variable `CLEARWAY_MEMORY` says or else what this
-    process may have of the machine (`clearway.machine`).
+    process may have of the machine (`clearway.machine`). A run that takes more all the same ends there, and is returned
+    with `cut_off` set.
 
     With `checkpoint`, a wall time such as `"10 min"` or a number of seconds, the state of the run is kept in the folder
     `OUT.checkpoint` that often. The same call goes on from there after this process was killed or interrupted, and the
@@ -72,11 +73,18 @@ def run(
         with progress_bar(quiet=progress is not True) as bar:
             watch = progress if callable(progress) else bar.start(loaded.name)
             result, stopped = watched(
-                loaded, transport=transport, set=set, progress=watch, out=out, threads=threads, checkpoints=checkpoints
+                loaded,
+                transport=transport,
+                set=set,
+                progress=watch,
+                out=out,
+                threads=threads,
+                checkpoints=checkpoints,
+                memory=memory,
             )
         if out is not None:
             result.save(out, force=force)
-        if checkpoints is not None and not result.interrupted:
+        if checkpoints is not None and result.summary["ended"] not in ended.GOES_ON:
             checkpoints.close()
     if stopped:
         raise Interrupted(result)
@@ -92,13 +100,21 @@ def watched(
     out: str | Path | None = None,
     threads: int = 1,
     checkpoints: Checkpoints | None = None,
+    memory: int | str | None = None,
 ) -> tuple[Run, bool]:
     """Runs a scenario as `simulate` does; the second value is true if Ctrl-C, in any thread, ended the run."""
     watch = Watch(progress)
     if watch.stopped():
         raise Interrupted
     result = simulate(
-        scenario, transport=transport, set=set, progress=watch, out=out, threads=threads, checkpoints=checkpoints
+        scenario,
+        transport=transport,
+        set=set,
+        progress=watch,
+        out=out,
+        threads=threads,
+        checkpoints=checkpoints,
+        memory=memory,
     )
     return result, result.interrupted and not watch.declined
 
@@ -158,10 +174,12 @@ def simulate(
     part_rows: int = PART,
     threads: int = 1,
     checkpoints: Checkpoints | None = None,
+    memory: int | str | None = None,
 ) -> Run:
     """Runs a scenario that was read; `transport` and `set` are only noted.
 
-    With `out`, rows leave memory for the disk of that folder, `part_rows` at a time, if there are many.
+    With `out`, rows leave memory for the disk of that folder, `part_rows` at a time, if there are many. A run that
+    takes more than `memory` after all, whatever was estimated, ends there with the results so far (`Run.cut_off`).
     """
     if threads < 1:
         raise _clearway.ScenarioError(f"threads = {threads}: must be at least 1")
@@ -169,8 +187,14 @@ def simulate(
     spool = None if out is None else nearest(Path(out))
     if checkpoints is not None:
         checkpoints.measure(meter)
-    results = scenario.run(progress, spool=spool, part_rows=part_rows, threads=threads, checkpoint=checkpoints)
-    return made_of(scenario, results, meter, transport=transport, set=set)
+    most = most_resident(memory)
+    results = scenario.run(
+        progress, spool=spool, part_rows=part_rows, threads=threads, checkpoint=checkpoints, memory=most
+    )
+    made = made_of(scenario, results, meter, transport=transport, set=set)
+    if made.summary["ended"] == ended.OUT_OF_MEMORY:
+        made.summary["memory_limit_bytes"] = most
+    return made
 
 
 def made_of(

@@ -7,6 +7,7 @@ from typing import Any
 
 from clearway import metrics, units
 from clearway.comparison import headline
+from clearway.ended import reason
 from clearway.groups import Sweep
 from clearway.result import Run
 from clearway.window import flows, traffic, transport_of, window
@@ -176,9 +177,11 @@ AGAINST_DEADLOCK = (
 
 
 def warning_texts(runs: Mapping[str, Run]) -> list[str]:
-    """Warnings that must not be overlooked: ports that flow control stopped for ever, or for very long."""
+    """Warnings that must not be overlooked: runs that could not go on, and ports that flow control stopped for long."""
     found = []
     for name, run in runs.items():
+        if why := reason(run.summary):
+            found.append(f"{name}: {why}")
         control = run.summary.get("flow_control") or {}
         if stuck := control.get("deadlock"):
             circle = control["circle"]
@@ -208,7 +211,7 @@ def some(names: Sequence[str]) -> str:
 
 def ended_text(ended: str) -> str:
     """Says so if the run did not come to its end."""
-    return f" ({ended})" if ended in ("interrupted", "stalled", "deadlocked") else ""
+    return "" if ended in ("complete", "stopped") else f" ({ended})"
 
 
 def speed_text(million: float) -> str:

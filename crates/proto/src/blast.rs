@@ -50,6 +50,7 @@ impl Transport for Blast {
         "No congestion control: line rate, no acknowledgements, no recovery (a test load)";
     const SOURCE: &'static str = "our own";
     const FAMILY: Family = Family::Credit;
+    const RECOVERS: bool = false;
     const CHECKED: Checked =
         Checked::Neither("It is no published protocol: there is nothing to check it against.");
 

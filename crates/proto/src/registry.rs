@@ -78,6 +78,7 @@ macro_rules! transports {
             summary: <$Transport>::SUMMARY,
             source: told(<$Transport>::SOURCE),
             checked: <$Transport>::CHECKED.told(),
+            recovers: <$Transport>::RECOVERS,
             params: <<$Transport as Transport>::Params as Declared>::SPECS,
             profiles: <$Transport>::PROFILES,
             mechanism: MechanismInfo::of::<MechanismOf<$Transport>>(),

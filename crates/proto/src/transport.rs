@@ -33,6 +33,8 @@ pub trait Transport {
     const COUNTS_CNPS: bool = false;
     /// The headers that packets carry on the wire.
     const FAMILY: Family = Family::Tcp;
+    /// True if what is lost is sent again, however often it is lost.
+    const RECOVERS: bool = true;
     /// Returns the queues, marks and classes that the packets need at the ports on their path.
     fn needs(params: &Self::Params) -> Needs;
     /// Makes the sending end of a new flow.
@@ -122,6 +124,8 @@ pub struct TransportInfo {
     pub source: &'static str,
     /// The evidence against which the transport was checked.
     pub checked: Checked,
+    /// True if what is lost is sent again, however often it is lost.
+    pub recovers: bool,
     /// The parameters.
     pub params: &'static [Spec],
     /// Named sets of parameters.

@@ -124,6 +124,12 @@ impl Results {
             entry.set_item("circle", &control.circle)?;
             dict.set_item("flow_control", entry)?;
         }
+        if let Some(livelock) = &summary.livelock {
+            let entry = PyDict::new(py);
+            entry.set_item("at_s", livelock.at.as_secs_f64())?;
+            entry.set_item("what", &livelock.what)?;
+            dict.set_item("livelock", entry)?;
+        }
         let shims = PyList::empty(py);
         for shim in &summary.shims {
             let entry = PyDict::new(py);

@@ -148,9 +148,13 @@ impl Scenario {
     /// and these rows are kept in its folder every so many seconds of wall time, and when the run is interrupted. A run
     /// whose checkpoint is there goes on from it; `resumed` is called with its simulated time, in seconds, first.
     /// `saved` is called after each checkpoint.
+    ///
+    /// When the process has more than `memory` bytes of memory, the run ends, and the results cover the part simulated so
+    /// far. That is looked at as often as progress is told, where the system tells it (Linux).
     #[pyo3(signature = (
-        progress = None, *, spool = None, part_rows = PART_ROWS, threads = 1, checkpoint = None
+        progress = None, *, spool = None, part_rows = PART_ROWS, threads = 1, checkpoint = None, memory = None
     ))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn run(
         &self,
         py: Python<'_>,
@@ -159,11 +163,12 @@ impl Scenario {
         part_rows: usize,
         threads: usize,
         checkpoint: Option<Checkpoints>,
+        memory: Option<u64>,
     ) -> Result<Results, Failure> {
         let model = &self.0.model;
         py.detach(|| {
             guard(model.seed, || {
-                let mut look = Look { progress, last: now(), failed: None };
+                let mut look = Look { progress, last: now(), failed: None, memory, is_exhausted: false };
                 let part_rows = part_rows.max(1);
                 let place = || {
                     let folder = spool.clone()?;
@@ -171,7 +176,7 @@ impl Scenario {
                 };
                 let partition = Partition::new(model, threads);
                 let begin = |spools| Simulation::spooled(model, &partition, spools);
-                let simulation = match &checkpoint {
+                let mut simulation = match &checkpoint {
                     Some(checkpoints) => {
                         let mut simulation = checkpoints.prepare(model, &partition, part_rows, begin)?;
                         checkpoints.run(&mut simulation, &mut |progress| look.go_on(progress))?;
@@ -183,6 +188,9 @@ impl Scenario {
                         simulation
                     }
                 };
+                if look.is_exhausted {
+                    simulation.exhaust();
+                }
                 match look.failed {
                     Some(error) => Err(Failure::Python(error)),
                     None => Ok(Results::new(simulation.finish_spooled()?)?),
@@ -279,6 +287,10 @@ struct Look {
     last: Instant,
     /// The exception that the callback raised, which ends the run.
     failed: Option<PyErr>,
+    /// The memory in bytes that the process may have.
+    memory: Option<u64>,
+    /// Set once it had more, which ends the run.
+    is_exhausted: bool,
 }
 
 impl Look {
@@ -288,6 +300,10 @@ impl Look {
             return true;
         }
         self.last = now();
+        if self.memory.is_some_and(|most| memory_taken().is_some_and(|taken| taken > most)) {
+            self.is_exhausted = true;
+            return false;
+        }
         let wanted = Python::attach(|py| {
             py.check_signals()?;
             let Some(callback) = &self.progress else { return Ok(true) };
@@ -301,6 +317,13 @@ impl Look {
             false
         })
     }
+}
+
+/// The memory that this process has, in bytes, where the system tells it.
+fn memory_taken() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(resident.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
 /// The progress of a simulation.

@@ -25,8 +25,8 @@ pub mod traffic;
 
 pub use estimate::{EntryEstimate, Estimate, SeriesEstimate};
 pub use metrics::{
-    Column, Described, Ended, FlowCounts, Measured, Results, Rows, ShimSummary, Spool, Spooled, Store,
-    Summary, Table, Values, WindowEnd,
+    Column, Described, Ended, FlowCounts, Livelock, Measured, Results, Rows, ShimSummary, Spool, Spooled,
+    Store, Summary, Table, Values, WindowEnd,
 };
 pub use partition::{Partition, PartitionSummary};
 pub use simulation::{

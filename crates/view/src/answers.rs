@@ -296,6 +296,8 @@ fn word(reason: Ended) -> &'static str {
         Ended::Stopped => "stopped",
         Ended::Stalled => "stalled",
         Ended::Deadlocked => "deadlocked",
+        Ended::Livelocked => "livelocked",
+        Ended::OutOfMemory => "out of memory",
         Ended::Interrupted => "interrupted",
     }
 }

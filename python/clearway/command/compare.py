@@ -8,7 +8,7 @@ import click
 
 from clearway.command.names import SCENARIO, TRANSPORTS
 from clearway.command.run import run_json, saved_text
-from clearway.command.shared import INTERRUPTED, console, notes, print_json, run_options, settings_dict
+from clearway.command.shared import FAILED, INTERRUPTED, console, notes, print_json, run_options, settings_dict
 from clearway.command.tables import print_runs
 from clearway.command.threads import say_threads
 
@@ -67,6 +67,7 @@ def compare(
         print_json({name: run_json(run, saved / name) for name, run in found.runs.items()})
     else:
         print_runs(console(quiet=quiet), f"{first.name}, seed {first.seed}", found.runs)
-    last = list(found.runs.values())[-1]
-    notes(quiet=quiet).print(saved_text(found.interrupted, last.summary["simulated_s"], saved, out), markup=False)
-    return INTERRUPTED if found.interrupted else 0
+    runs = list(found.runs.values())
+    last = next((run for run in runs if run.cut_off), runs[-1])
+    notes(quiet=quiet).print(saved_text(last, saved, out), markup=False)
+    return INTERRUPTED if found.interrupted else FAILED if found.cut_off else 0

@@ -92,6 +92,7 @@ def demo(scenarios: Path | None, out: Path, quick: bool) -> int:
             runs.append(run)
             if run.interrupted:
                 break
+            run.check_whole()
     board = board_html(Path("docs") / "results" / "data")
     saved = save({job.folder: run for job, run in zip(wanted, runs, strict=False)}, target, results, force=False)
     page = out / "report" / "index.html"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clearway.command.names import SCENARIO, TRANSPORT
-from clearway.command.shared import INTERRUPTED, console, notes, print_json, run_options, settings_dict
+from clearway.command.shared import FAILED, INTERRUPTED, console, notes, print_json, run_options, settings_dict
 from clearway.command.tables import print_runs
 from clearway.command.threads import say_threads
 
@@ -56,6 +56,7 @@ def run(
     from clearway import folder, units
     from clearway.bars import progress_bar
     from clearway.checkpoint import SUFFIX, is_waiting
+    from clearway.ended import GOES_ON
     from clearway.naming import default_folder
     from clearway.runner import kept, load_scenario, simulate
 
@@ -90,16 +91,16 @@ def run(
                 checkpoints=checkpoints,
             )
         saved = result.save(out, force=force)
-        if checkpoints is not None and not result.interrupted:
+        if checkpoints is not None and result.summary["ended"] not in GOES_ON:
             checkpoints.close()
     if as_json:
         print_json(run_json(result, saved))
     else:
         print_runs(console(quiet=quiet), f"{result.name}, seed {result.summary['seed']}", {result.label: result})
-    tell.print(saved_text(result.interrupted, result.summary["simulated_s"], saved, out), markup=False)
-    if result.interrupted and checkpoint is not None:
+    tell.print(saved_text(result, saved, out), markup=False)
+    if checkpoint is not None and result.summary["ended"] in GOES_ON:
         tell.print("The same command goes on from there.")
-    return INTERRUPTED if result.interrupted else 0
+    return INTERRUPTED if result.interrupted else FAILED if result.cut_off else 0
 
 
 def run_json(run: Run, out: Path) -> dict[str, object]:
@@ -116,10 +117,12 @@ def run_json(run: Run, out: Path) -> dict[str, object]:
     }
 
 
-def saved_text(interrupted: bool, simulated_s: float, saved: Path, out: Path) -> str:
-    """Says where the results are, why not in `out` if not, and, after Ctrl-C, of which part they are."""
+def saved_text(run: Run, saved: Path, out: Path) -> str:
+    """Says where the results are, why not in `out` if not, and of which part they are if the run was cut off."""
+    from clearway.ended import covered
+
     elsewhere = f", as {out} holds others that are finished" if saved != out else ""
-    if interrupted:
-        first = f"Interrupted: the results are of the first {simulated_s:g} s of simulated time."
-        return f"{first} They are in {saved}{elsewhere}"
+    if run.cut_off:
+        ended = str(run.summary["ended"]).capitalize()
+        return f"{ended}: {covered(run.summary)}. They are in {saved}{elsewhere}"
     return f"Results: {saved}{elsewhere}"

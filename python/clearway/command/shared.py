@@ -22,6 +22,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: Exit code after Ctrl-C.
 INTERRUPTED = 130
+#: The exit code after a failure.
+FAILED = 1
 
 
 class Setting(click.ParamType[tuple[str, str]]):

@@ -104,8 +104,7 @@ def run_seeds(case: Case, path: Path, name: str, seeds: int, progress: Progress)
     for seed in range(1, seeds + 1):
         run = run_list(case, path, seed=seed, progress=progress(f"{name}, seed {seed}"))
         runs.append(measure(case, run, name))
-        if run.interrupted:
-            raise KeyboardInterrupt
+        run.check_whole()
     return medians(runs)
 
 

@@ -74,6 +74,7 @@ def simulate(parameters: Parameters, periods: int, start: Start, feedback: Feedb
     found = run(scenario(parameters, periods, start, feedback))
     if found.interrupted:
         raise InterruptedRunError
+    found.check_whole()
     table = found.samples.filter(pl.col("time_s") > (ESTABLISHED * PERIOD_US * 1e-6 if start == "newcomer" else 0))
     srtt = table.filter(pl.col("quantity") == "srtt_s")["value"].to_numpy().mean()
     rates = (

@@ -86,8 +86,7 @@ def do(figure: Figure | str, job: Job, folder: str, key: str) -> None:
 def keep(figure: Figure, job: Job, store: Store, key: str) -> None:
     """Runs a job and keeps its tables in the store."""
     result = run(job.scenario)
-    if result.interrupted:
-        raise KeyboardInterrupt
+    result.check_whole()
     about = {"params": dict(job.params), "hash": result.hash, **result.summary["measured"]}
     tables = figure.measure(job, result)
 

@@ -278,8 +278,7 @@ def link(file: Path, other: Path) -> None:
 def write(resolved: str, path: Path) -> None:
     """Runs a point and writes its result to a folder: the files of a run, and what the frame says of it."""
     run = simulate(_clearway.Scenario.parse(resolved, "<point>", "."), out=path)
-    if run.interrupted:
-        raise KeyboardInterrupt
+    run.check_whole()
     fill(run, path)
     # Under another name, since an entry of the store is no result folder: it does not say which sweep asked for it.
     summary = {name: value for name, value in run.summary.items() if name not in (folder.FILES, folder.CHECKSUM)}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from clearway import _clearway, folder
+from clearway import _clearway, ended, folder
 from clearway._clearway import Error
 from clearway.machine import memory_limit
 from clearway.view.start import Expected, Scene, Side
@@ -99,7 +99,7 @@ def recorded(path: Path) -> Recorded:
             raise ValueError(f"{folder.SCENARIO} is damaged or was edited (its hash is not that in the summary)")
         text = (path / folder.SCENARIO).read_text("utf-8")
         name, found, version = str(summary["scenario"]), str(summary["hash"]), str(summary["clearway"])
-        whole = summary["ended"] != "interrupted"
+        whole = summary["ended"] not in ended.CUT_OFF
     except OSError as error:
         raise Error(f"{path}: can't read the results: {error.strerror}") from None
     except KeyError as error:

@@ -89,7 +89,7 @@ export interface Layout {
   estimate: { link_transmissions: number | null; bytes: number };
 }
 
-export type Ended = 'complete' | 'stopped' | 'stalled' | 'deadlocked';
+export type Ended = 'complete' | 'stopped' | 'stalled' | 'deadlocked' | 'livelocked';
 
 /** The answer to `advance`. */
 export interface Progress {

@@ -229,9 +229,9 @@ export class Pane {
       term.classList.toggle("alarm", counters[name] > 0 && name === "drops");
     }
     const { ended } = side;
-    const words = { complete: "all flows done", stopped: "stopped", stalled: "stalled", deadlocked: "deadlock" };
+    const words = { complete: "all flows done", stopped: "stopped", stalled: "stalled", deadlocked: "deadlock", livelocked: "time stands still" };
     write(this.#state, ended ? words[ended] : "");
-    this.#state.classList.toggle("alarm", ended === "stalled" || ended === "deadlocked");
+    this.#state.classList.toggle("alarm", ended === "stalled" || ended === "deadlocked" || ended === "livelocked");
     this.element.dataset["time"] = String(side.frame.nowPs);
     this.element.dataset["queued"] = String(counters.queued);
   }

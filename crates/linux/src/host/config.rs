@@ -20,7 +20,7 @@ declare! {
     pub struct HostParams {
         /// The round-trip time of a full frame and its answer through the idle network, hosts included, from which
         /// flows start; auto: the time on the wire over two links at the card's rate, and 150 us for hosts.
-        base_rtt: Auto<Span> = "auto" from "our choice: wake-ups of two daemons take 30 to 45 us each, NFQUEUE 32 us";
+        base_rtt: Auto<Span> = "auto" in "1 us" to "10 s" from "our choice: wake-ups of two daemons take 30 to 45 us each, NFQUEUE 32 us";
         /// The least time for which data to a host that may not run Clearway is held.
         unknown_wait: Span = "2 ms" in "100 us" to "1 s" from "our choice: a daemon answers within a few wake-ups";
         /// The time for which such data is held, in round-trip times of the TCP handshake, if that is longer.

@@ -20,7 +20,7 @@ declare! {
     pub struct Ec4Params {
         /// The number of unmarked update periods beyond the first before HIGH mode (mode_threshold). With 3, the fifth
         /// in a row is in HIGH mode.
-        mode_threshold: u32 = "3" in "" to "1000000" from "EC4 III-C";
+        mode_threshold: u32 = "3" in "0" to "1000000" from "EC4 III-C";
         /// The weight of a new share of marked packets in its moving average (g).
         g: f64 = "0.0625" in "0" to "1" from "EC4 III-C";
         /// The share of marked packets up to which there is no congestion (target_ECN_ratio).

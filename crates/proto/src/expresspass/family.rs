@@ -86,7 +86,7 @@ declare! {
     #[derive(Copy)]
     pub struct CreditParams {
         /// The time between two updates of the rate; auto: the smoothed round-trip time.
-        update_period: Auto<Span> = "auto" from "E17 Algorithm 1";
+        update_period: Auto<Span> = "auto" in "100 ns" to "60 s" from "E17 Algorithm 1";
         /// The weight of a new sample in the receiver's smoothed round-trip time.
         rtt_gain: f64 = "0.125" in "0.001" to "1" from "RFC 6298; E17 states none";
         /// The jitter of a credit as a share of the gap between credits (j).
@@ -101,10 +101,10 @@ declare! {
         /// randomize_size, rounded up to whole bytes, and not from 84 B.
         mean_size: bool = "false" from "E17 3.1: 84 of 1622 B (ns2-xpass: the mean)";
         /// The time without data after which the sender stops its credits; auto: the base round-trip time.
-        idle_timeout: Auto<Span> = "auto" from "our choice: E17 3.1 says a small timeout period";
+        idle_timeout: Auto<Span> = "auto" in "0 s" to "60 s" from "our choice: E17 3.1 says a small timeout period";
         /// The time without an answer after which a request or a stop is repeated, doubled each time; auto: two base
         /// round-trip times, at least 200 us.
-        retry: Auto<Span> = "auto" from "our choice: E17 states none; 200 us is the minimum RTO of E16 4";
+        retry: Auto<Span> = "auto" in "1 us" to "60 s" from "our choice: E17 states none; 200 us is the minimum RTO of E16 4";
         /// If true, the time of retry doubles with each repetition of a request or a stop.
         retry_backoff: bool = "true" from "our choice: E17 states none (ns2-xpass: false)";
         /// The way in which a new connection asks for its first credits: on its SYN, or with a packet of its own.
@@ -126,10 +126,10 @@ declare! {
         recovery: Recovery = "selective" from "our choice: E17 states none (ns2-xpass: go-back-n)";
         /// The time by which a frame may arrive later than newer data before it counts as lost; auto: a quarter of the
         /// base round-trip time.
-        reorder_window: Auto<Span> = "auto" from "RFC 8985";
+        reorder_window: Auto<Span> = "auto" in "0 s" to "60 s" from "RFC 8985";
         /// The number of credits by which an echo may be late before its credit counts as lost; more than 0 for packet
         /// spraying.
-        reorder_credits: u32 = "0" in "" to "62" from "E17 3.2: a gap is a loss";
+        reorder_credits: u32 = "0" in "0" to "62" from "E17 3.2: a gap is a loss";
         /// The place in which data that a credit released waits for the link: in its flow, for the flow's turn at the
         /// network card, or in the card's queue, in the order in which credits arrived.
         release: Release = "turn" from "our choice: E17 states none (ns2-xpass: queue)";

@@ -97,7 +97,7 @@ declare! {
         /// The link from whose rate max_rate follows, where hosts have different link rates.
         ceiling: Ceiling = "own-link" from "E17 3.2; 7: the feedback assumes that all hosts have the same link capacity";
         /// The divisor in the scaling of the initial rate by min(1, frames to send / ramp); 0 for no scaling.
-        ramp: u32 = "0" in "" to "1000000" from "our choice: the paper does not scale it (ns2-xpass: 40)";
+        ramp: u32 = "0" in "0" to "1000000" from "our choice: the paper does not scale it (ns2-xpass: 40)";
         ..credit: CreditParams {
             /// If true, the size of each credit is drawn uniformly from size_min to 92 bytes.
             randomize_size,

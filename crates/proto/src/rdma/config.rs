@@ -66,7 +66,7 @@ declare! {
         /// `selective-repeat`: the receiver keeps it and the sender repeats the missing data.
         recovery: Recovery = "go-back-n" from "InfiniBand Architecture 9.7; IRN, SIGCOMM'18";
         /// The least time between two negative acknowledgements for the same loss, with `go-back-n`.
-        nack_interval: Span = "500 us" in "1 ps" to "1 s" from "HPCC's ns-3 code";
+        nack_interval: Span = "500 us" in "1 ns" to "1 s" from "HPCC's ns-3 code";
         /// The time without progress, doubled each time, after which the sender starts again from the last acknowledged
         /// byte. `auto`: four base round-trip times and the time in which the slowest link sends 50 MB (4 ms at 100
         /// Gbps): under flow control a long wait is no loss.

@@ -141,7 +141,7 @@ declare! {
         hai: Rate = "50 Mbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15 Algorithm 1";
         /// The line rate for which `ai` and `hai` are given, which at others are scaled in proportion; 0 for no
         /// scaling.
-        increments_at: Rate = "0 bps" in "" to "1.6 Tbps" from "our choice: the paper has one line rate";
+        increments_at: Rate = "0 bps" in "0 bps" to "1.6 Tbps" from "our choice: the paper has one line rate";
         /// The number of counts of `hurry` after which steps are large.
         hurry_after: u32 = "5" in "0" to "1000" from "SIGCOMM'15 Algorithm 1";
         /// The events whose count leads to large steps. `slope`: falls of the round-trip time in a row, but never below

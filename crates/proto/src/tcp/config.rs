@@ -89,7 +89,7 @@ declare! {
         /// If true, receivers acknowledge only every second segment, or once `delayed_ack_timeout` has passed.
         delayed_ack: bool = "false" from "RFC 5681 sec. 4.2; off as in PAC and ns-2";
         /// The longest delay of an acknowledgement. Keep it well below `rto_min`. Linux: 40 ms.
-        delayed_ack_timeout: Span = "1 ms" in "1 ps" to "500 ms" from "our choice: a tenth of rto_min";
+        delayed_ack_timeout: Span = "1 ms" in "1 us" to "500 ms" from "our choice: a tenth of rto_min";
         /// The receive window: the bytes that the receiver accepts beyond those that have arrived.
         receive_window: Bytes = "1 GB" in "1 B" to "4 GB" from "our choice: more than any path holds";
         /// If true, a flow opens a connection first, where none stands, which takes one round trip before the first

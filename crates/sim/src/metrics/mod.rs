@@ -57,6 +57,8 @@ pub struct Summary {
     pub end: Time,
     /// The reason for which the run ended.
     pub ended: Ended,
+    /// What went on at one instant without end, if that is the reason.
+    pub livelock: Option<Livelock>,
     /// The number of packets, data and control, put on a link, summed over all links.
     pub link_transmissions: u64,
     /// The number of events handled.
@@ -105,8 +107,21 @@ pub enum Ended {
     Stalled,
     /// Priority flow control paused ports in a cycle, so that none of them will ever resume.
     Deadlocked,
+    /// Events followed each other at one instant without end; the results cover the time until then.
+    Livelocked,
+    /// The run took more memory than it may; the results cover the part that was simulated.
+    OutOfMemory,
     /// The caller ended the run; the results cover the part that was simulated.
     Interrupted,
+}
+
+/// Events that followed each other at one instant without end.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Livelock {
+    /// The instant.
+    pub at: Time,
+    /// The event that was next when the run was ended, in words.
+    pub what: String,
 }
 
 impl Ended {
@@ -117,8 +132,16 @@ impl Ended {
             Ended::Stopped => "stopped",
             Ended::Stalled => "stalled",
             Ended::Deadlocked => "deadlocked",
+            Ended::Livelocked => "livelocked",
+            Ended::OutOfMemory => "out of memory",
             Ended::Interrupted => "interrupted",
         }
+    }
+
+    /// Answers whether the run was ended at a point that says nothing about the network. What the last instant leaves
+    /// behind then depends on that point.
+    pub fn is_cut_off(self) -> bool {
+        matches!(self, Ended::Livelocked | Ended::OutOfMemory | Ended::Interrupted)
     }
 }
 

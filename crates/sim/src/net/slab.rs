@@ -2,7 +2,7 @@
 
 use super::paths::HopId;
 use crate::engine::prefetch_lines;
-use crate::ids::{ClassId, FlowSlot, IdVec, PacketId};
+use crate::ids::{ClassId, FlowSlot, Id, IdVec, PacketId};
 use clearway_proto::{Extra, Flags, Packet};
 use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
@@ -55,56 +55,102 @@ pub enum Addition<'a> {
 #[repr(align(64))]
 struct Place(Extra);
 
+/// The number of entries in a block, all of which have places for additions, or none.
+const BLOCK: usize = 64;
+
+/// The two kinds of entries. An entry keeps its kind: packets with an addition and packets without have entries of their own.
+const KINDS: usize = 2;
+
+/// The kind of entry that a packet needs: 1 with a place for an addition, 0 without.
+#[inline(always)]
+fn kind_of(packet: &Packet) -> usize {
+    usize::from(packet.flags.has(Flags::EXTRA))
+}
+
 /// All packets in the network.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Slab {
     parcels: IdVec<PacketId, Parcel>,
-    /// The first entry that is free.
-    free: Option<PacketId>,
+    /// The first entry of each kind that is free.
+    free: [Option<PacketId>; KINDS],
     /// Entries that are free too: of packets that went to other parts of the network, for those that come from there.
-    vacated: Vec<PacketId>,
-    /// Additions that few packets carry, by packet; only as long as the highest id that ever needed one.
-    extras: IdVec<PacketId, Place>,
+    vacated: [Vec<PacketId>; KINDS],
+    /// The places of additions, block by block: many times larger than packets, and few packets carry any.
+    places: Vec<Place>,
+    /// By blocks of entries, the number to be added to that of an entry to find its place. Sums wrap; for blocks without
+    /// places the number means nothing.
+    to_place: Vec<u32>,
 }
 
 impl Slab {
     /// Puts a packet in and returns its id.
     #[inline(always)]
     pub fn insert(&mut self, parcel: Parcel) -> PacketId {
-        let Some(id) = self.free else { return self.parcels.push(parcel) };
-        let place = &mut self.parcels[id];
-        self.free = place.next;
-        *place = parcel;
+        let kind = kind_of(&parcel.packet);
+        let Some(id) = self.free[kind] else { return self.grow(kind, parcel) };
+        let entry = &mut self.parcels[id];
+        self.free[kind] = entry.next;
+        *entry = parcel;
         id
+    }
+
+    /// Puts a packet in for which no entry is free.
+    #[inline(never)]
+    fn grow(&mut self, kind: usize, parcel: Parcel) -> PacketId {
+        if kind == 0 {
+            return self.parcels.push(parcel);
+        }
+        // What is left of the last block has no places.
+        while !self.parcels.len().is_multiple_of(BLOCK) {
+            let id = self.parcels.push(parcel);
+            self.remove_of(0, id);
+        }
+        let shift = (self.places.len() as u32).wrapping_sub(self.parcels.len() as u32);
+        self.to_place.resize(self.parcels.len() / BLOCK, 0);
+        self.to_place.push(shift);
+        self.places.resize(self.places.len() + BLOCK, Place(Extra::None));
+        let first = self.parcels.push(parcel);
+        let rest: Vec<_> = (1..BLOCK).map(|_| self.parcels.push(parcel)).collect();
+        rest.into_iter().rev().for_each(|id| self.remove_of(kind, id));
+        first
     }
 
     /// Takes a packet out.
     #[inline(always)]
     pub fn remove(&mut self, id: PacketId) {
-        self.parcels[id].next = self.free;
-        self.free = Some(id);
+        self.remove_of(kind_of(&self.parcels[id].packet), id);
+    }
+
+    #[inline(always)]
+    fn remove_of(&mut self, kind: usize, id: PacketId) {
+        self.parcels[id].next = self.free[kind];
+        self.free[kind] = Some(id);
     }
 
     /// Takes a packet out that goes to another part of the network. Unlike those of the list of free entries, each of
     /// which names the next one, its place can be fetched long before it is used again.
     pub fn vacate(&mut self, id: PacketId) {
-        self.vacated.push(id);
+        self.vacated[kind_of(&self.parcels[id].packet)].push(id);
     }
 
     /// Puts packets in that come from other parts of the network, in the places of those that went there.
     pub fn take_in(&mut self, parcel: Parcel) -> PacketId {
-        if let Some(&id) = self.vacated.get(self.vacated.len().wrapping_sub(AHEAD)) {
-            prefetch_lines(self.address(id), 1);
+        let vacated = &mut self.vacated[kind_of(&parcel.packet)];
+        let ahead = vacated.get(vacated.len().wrapping_sub(AHEAD));
+        if let Some(&id) = ahead {
+            prefetch_lines(self.parcels.address(id).cast(), 1);
         }
-        let Some(id) = self.vacated.pop() else { return self.insert(parcel) };
+        let Some(id) = vacated.pop() else { return self.insert(parcel) };
         self.parcels[id] = parcel;
         id
     }
 
     /// Gives the places of packets that went to other parts to all packets, once those that came from there have theirs.
     pub fn release_vacated(&mut self) {
-        while let Some(id) = self.vacated.pop() {
-            self.remove(id);
+        for kind in 0..KINDS {
+            while let Some(id) = self.vacated[kind].pop() {
+                self.remove_of(kind, id);
+            }
         }
     }
 
@@ -119,57 +165,63 @@ impl Slab {
         self.parcels.size()
     }
 
+    /// The number of the place of an entry that has one.
+    #[inline(always)]
+    fn place(&self, id: PacketId) -> usize {
+        (id.index() as u32).wrapping_add(self.to_place[id.index() / BLOCK]) as usize
+    }
+
     /// Keeps the addition of a packet that is flagged [`Flags::EXTRA`]: most are in their place, or are lists of telemetry
     /// that begin there anew.
     #[inline(always)]
     pub fn set_extra(&mut self, id: PacketId, from: Addition<'_>) {
-        match (from, self.extras.get_mut(id)) {
+        let place = self.place(id);
+        match (from, &mut self.places[place].0) {
             (Addition::Of(other), _) if other == id => {}
-            (Addition::New(extra @ Extra::None), Some(Place(list @ Extra::Hops(_)))) => list.take_over(extra),
-            (from, _) => self.bring_extra(id, from),
+            (Addition::New(extra @ Extra::None), list @ Extra::Hops(_)) => list.take_over(extra),
+            (from, _) => self.bring_extra(place, from),
         }
     }
 
     /// Brings the addition of a packet to its place.
     #[inline(never)]
-    fn bring_extra(&mut self, id: PacketId, from: Addition<'_>) {
-        self.extras.cover(id, Place(Extra::None));
+    fn bring_extra(&mut self, place: usize, from: Addition<'_>) {
         match from {
-            Addition::New(extra) => self.extras[id].0.take_over(extra),
-            Addition::Of(other) => self.extras[id] = self.extras[other].clone(),
+            Addition::New(extra) => self.places[place].0.take_over(extra),
+            Addition::Of(other) => self.places[place] = self.places[self.place(other)].clone(),
         }
     }
 
     /// The addition of a packet that is flagged [`Flags::EXTRA`], also if the packet has just been taken out.
     #[inline]
     pub fn extra(&self, id: PacketId) -> &Extra {
-        &self.extras[id].0
+        &self.places[self.place(id)].0
     }
 
     /// As [`Slab::extra`], to be changed.
     #[inline]
     pub fn extra_mut(&mut self, id: PacketId) -> &mut Extra {
-        &mut self.extras[id].0
+        let place = self.place(id);
+        &mut self.places[place].0
     }
 
     /// A packet and its addition, if it has one, to be changed.
     pub fn get_both(&mut self, id: PacketId) -> (&mut Parcel, Option<&mut Extra>) {
-        let parcel = &mut self.parcels[id];
-        let extra = match parcel.packet.flags.has(Flags::EXTRA) {
-            true => Some(&mut self.extras[id].0),
-            false => None,
-        };
-        (parcel, extra)
+        let has_extra = self.parcels[id].packet.flags.has(Flags::EXTRA);
+        let place = if has_extra { Some(self.place(id)) } else { None };
+        let extra = place.map(|place| &mut self.places[place].0);
+        (&mut self.parcels[id], extra)
     }
 
     /// The packets in the network, in no meaningful order.
     pub fn iter_live(&self) -> impl Iterator<Item = &Parcel> {
         let mut is_free: IdVec<PacketId, bool> = self.parcels.iter().map(|_| false).collect();
-        self.vacated.iter().for_each(|&id| is_free[id] = true);
-        let mut next = self.free;
-        while let Some(id) = next {
-            is_free[id] = true;
-            next = self.parcels[id].next;
+        self.vacated.iter().flatten().for_each(|&id| is_free[id] = true);
+        for mut next in self.free {
+            while let Some(id) = next {
+                is_free[id] = true;
+                next = self.parcels[id].next;
+            }
         }
         self.parcels.iter().zip(is_free).filter(|(_, free)| !free).map(|(parcel, _)| parcel)
     }
@@ -198,7 +250,7 @@ impl Parcel {
         use clearway_units::Time;
         Parcel {
             packet: Packet::data(Header::data(0), 0, wire, Time::ZERO),
-            flow: crate::ids::Id::from_index(0),
+            flow: Id::from_index(0),
             hop: HopId::default(),
             next: None,
             hops_left: 0,
@@ -222,6 +274,51 @@ mod tests {
         assert_eq!((slab[first].packet.wire, slab[second].packet.wire), (3, 2));
     }
 
+    fn with_addition(wire: u32) -> Parcel {
+        let parcel = Parcel::for_test(wire);
+        Parcel { packet: parcel.packet.with_flags(Flags::EXTRA), ..parcel }
+    }
+
+    fn sack(end: u64) -> Extra {
+        Extra::Sack([clearway_proto::SackBlock { start: 0, end }; 3])
+    }
+
+    #[test]
+    fn only_packets_with_additions_take_room_for_them_however_many_others_there_are() {
+        let mut slab = Slab::default();
+        let many: Vec<_> = (0..10_000).map(|wire| slab.insert(Parcel::for_test(wire))).collect();
+        for round in 0..1000 {
+            let ids: Vec<_> = (0..BLOCK as u64).map(|_| slab.insert(with_addition(1))).collect();
+            ids.iter().zip(0..).for_each(|(&id, n)| slab.set_extra(id, Addition::New(&sack(round + n))));
+            ids.iter().zip(0..).for_each(|(&id, n)| assert_eq!(slab.extra(id).sack()[2].end, round + n));
+            ids.into_iter().for_each(|id| slab.remove(id));
+            let other = slab.insert(Parcel::for_test(7));
+            assert!(slab.get_both(other).1.is_none());
+        }
+        assert_eq!(slab.places.len(), BLOCK, "as many as were carried at once");
+        assert_eq!(slab.iter_live().count(), 11_000, "entries in between are free");
+        many.iter().zip(0..).for_each(|(&id, wire)| assert_eq!(slab[id].packet.wire, wire));
+    }
+
+    #[test]
+    fn an_addition_goes_over_from_a_packet_that_has_just_left_to_the_one_that_answers_it() {
+        let mut slab = Slab::default();
+        let (data, other) = (slab.insert(with_addition(1)), slab.insert(with_addition(2)));
+        slab.set_extra(data, Addition::New(&sack(3)));
+        slab.remove(data);
+        assert_eq!(slab.extra(data).sack()[0].end, 3);
+        slab.insert(Parcel::for_test(4));
+        let answer = slab.insert(with_addition(5));
+        slab.set_extra(answer, Addition::Of(data));
+        assert_eq!(
+            answer, data,
+            "whatever else was sent in between, it has the place of the one that it answers"
+        );
+        slab.set_extra(other, Addition::Of(data));
+        assert_eq!([answer, other].map(|id| slab.extra(id).sack()[0].end), [3, 3]);
+        assert!(slab.get_both(other).1.is_some());
+    }
+
     #[test]
     fn a_packet_from_another_part_takes_the_place_of_one_that_went_there() {
         let mut slab = Slab::default();
@@ -238,5 +335,13 @@ mod tests {
             ids[0],
             "a packet finds a place where none was vacated"
         );
+        let with = slab.insert(with_addition(7));
+        slab.vacate(with);
+        assert_ne!(
+            slab.take_in(Parcel::for_test(8)),
+            with,
+            "a place for an addition is for a packet that has one"
+        );
+        assert_eq!(slab.take_in(with_addition(9)), with);
     }
 }

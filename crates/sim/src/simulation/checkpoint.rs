@@ -123,9 +123,15 @@ macro_rules! state {
     ($Type:ident; kept: $($kept:ident)+; made: $($made:ident)+;) => {
         impl $Type {
             /// The state, to be written.
+            #[allow(non_camel_case_types, reason = "each field has a type of its own, by its name")]
             fn state(&self) -> impl Serialize {
+                /// As a tuple, which could have only 16 fields.
+                #[derive(Serialize)]
+                struct State<'a, $($kept,)+> {
+                    $($kept: &'a $kept,)+
+                }
                 let $Type { $($kept,)+ $($made: _,)+ } = self;
-                ($($kept,)+)
+                State { $($kept,)+ }
             }
 
             /// Takes a state over that was written.
@@ -138,12 +144,12 @@ macro_rules! state {
 }
 state! {
     Simulation;
-    kept: nets outside lives ending sources journal shares sampler window now last happenings quiet_since is_watched barrier ended;
+    kept: nets outside lives ending sources journal shares sampler window now last happenings quiet_since is_watched barrier standstill livelock ended;
     made: model regions threads router cell starts_ahead switches_notify;
 }
 state! {
     Region;
-    kept: hosts rounds notes rtts last events;
+    kept: hosts rounds notes rtts last events standstill;
     made: model watches_rtt is_prompt until;
 }
 

@@ -62,7 +62,7 @@ impl Simulation {
     /// Closes the books. The flows that are alive stay if somebody looks at them afterwards.
     fn close(&mut self, is_shown: bool) -> Result<Spooled, SimError> {
         let ended = self.ended.unwrap_or(Ended::Interrupted);
-        if ended == Ended::Interrupted {
+        if ended.is_cut_off() {
             self.now = self.now.max(self.before());
             self.nets.set_now(self.now);
             self.meet();
@@ -104,6 +104,7 @@ impl Simulation {
             shims,
             end: self.now,
             ended,
+            livelock: self.livelock.take(),
             link_transmissions: self.nets.link_transmissions(),
             events,
             flows_started: self.journal.len() as u64,

@@ -14,6 +14,8 @@
 //! | `apps.rs`, `rounds.rs` | applications: rounds of requests and responses, and their state |
 //! | `network.rs` | events of the network itself: faults, pause frames, mechanisms |
 //! | `router.rs`, `ideal.rs` | the paths of a flow, and the time that it would take alone |
+//! | `endless.rs` | flows that can never end, found before a run |
+//! | `livelock.rs` | the watch that ends a run in which time stands still |
 //! | `shares.rs` | fair shares for senders that are told them |
 //! | `views/` | ports, packets, flows and books between two steps |
 //! | `checkpoint.rs` | all of it in a file, from which another process goes on |
@@ -21,10 +23,12 @@
 
 mod apps;
 mod checkpoint;
+mod endless;
 mod finish;
 mod ideal;
 mod journal;
 mod life;
+mod livelock;
 mod lives;
 mod network;
 mod notes;
@@ -43,6 +47,7 @@ mod views;
 mod workers;
 
 pub use checkpoint::CheckpointError;
+pub use endless::Endless;
 pub use run::{Progress, SimError, Simulation};
 pub use times::{Clock, PartTimes};
 pub use views::{

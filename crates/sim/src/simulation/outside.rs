@@ -1,6 +1,8 @@
 //! What happens once for the whole network, with all of its parts at hand: traffic starts, links fail, somebody looks.
 
-use crate::ids::{FaultId, RecordId, SeriesId, TrafficId};
+use super::livelock::told_traffic;
+use crate::ids::{FaultId, Id, RecordId, SeriesId, TrafficId};
+use crate::model::Model;
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,6 +31,19 @@ impl Happening {
     /// behind.
     fn only_looks(self) -> bool {
         matches!(self, Happening::Sample(_) | Happening::Window)
+    }
+
+    /// The happening in words.
+    pub fn told(self, model: &Model) -> String {
+        match self {
+            Happening::Traffic(traffic) => format!("starts of flows of {}", told_traffic(model, traffic)),
+            Happening::Stop(_) => "stops of long flows".into(),
+            Happening::Fault(_) => "failures of links".into(),
+            Happening::Watch => "looks for ports that are stopped for too long".into(),
+            Happening::Shares => "changes of fair shares".into(),
+            Happening::Sample(series) => format!("samples of {}", model.samples[series.index()].name),
+            Happening::Window => "the window of measurement".into(),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A run before its first event.
 
 use super::journal::Journal;
+use super::livelock::Standstill;
 use super::lives::Lives;
 use super::outside::{Happening, Outside};
 use super::region::Region;
@@ -80,6 +81,8 @@ impl Simulation {
                 .as_ref()
                 .is_some_and(|mechanism| mechanism.info().sends_cnps),
             barrier: None,
+            standstill: Standstill::new(model),
+            livelock: None,
             ended: None,
             model: Arc::clone(model),
         };

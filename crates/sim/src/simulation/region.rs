@@ -1,6 +1,7 @@
 //! A region: the hosts of a part of the network, their ends of flows and their applications, and the event loop that
 //! drives them. A run has one region, or several on as many threads, which meet at barriers.
 
+use super::livelock::Standstill;
 use super::notes::{News, Note, Rtt, size_of_message};
 use super::rounds::RoundsState;
 use super::times::{Clock, Spent};
@@ -38,6 +39,8 @@ pub struct Region {
     pub(super) last: Time,
     /// The number of events handled.
     pub(super) events: u64,
+    /// The watch over the clock of these events.
+    pub(super) standstill: Standstill,
 }
 
 impl Region {
@@ -54,6 +57,7 @@ impl Region {
             until: Time::ZERO,
             last: Time::ZERO,
             events: 0,
+            standstill: Standstill::new(model),
         }
     }
 
@@ -69,12 +73,27 @@ impl Region {
     }
 
     /// Handles the events before `until`, or up to the instant in which the whole run must hear something, but at most
-    /// `most` of them. Answers the time before which all are handled; `None` if there were too many.
+    /// `most` of them. Answers the time before which all are handled; `None` if there were too many, or if time stands
+    /// still.
     pub fn run(&mut self, net: &mut Network, until: Time, most: u64) -> Option<Time> {
         self.until = match self.notes.last() {
             Some(note) if self.is_prompt => until.min(note.at + TICK),
             _ => until,
         };
+        let mut left = most;
+        while left > 0 && !self.stands_still() {
+            let next = left.min(Standstill::until_look(self.events));
+            if let Some(until) = self.run_to_look(net, next) {
+                return Some(until);
+            }
+            left -= next;
+            self.standstill.look(self.events, self.last);
+        }
+        None
+    }
+
+    /// As [`Region::run`], without a look at whether time stands still.
+    fn run_to_look(&mut self, net: &mut Network, most: u64) -> Option<Time> {
         // Fetching ahead ports and ends pays where they exceed the cache, and costs where they do not.
         let (is_large, fetches_ends) = (net.is_large(), self.hosts.is_large());
         let mut left = most;
@@ -104,6 +123,11 @@ impl Region {
             self.last = net.now();
             self.events += handled;
         }
+    }
+
+    /// Answers whether time stands still.
+    pub(super) fn stands_still(&self) -> bool {
+        self.standstill.is_reached()
     }
 
     /// Notes something for the whole run.

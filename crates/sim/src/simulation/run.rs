@@ -1,6 +1,7 @@
 //! A run: regions go on from barrier to barrier, between which the whole run hears what happened in them.
 
 use super::journal::Journal;
+use super::livelock::Standstill;
 use super::lives::{Live, Lives};
 use super::notes::{News, Note, Rtt, take_all};
 use super::outside::{Happening, Outside};
@@ -12,7 +13,7 @@ use super::threads::Threads;
 use super::times::{Clock, PartTimes};
 use crate::hosts::{Glance, Shown};
 use crate::ids::{FlowSlot, Id, SeriesId};
-use crate::metrics::{Ended, FlowCounts, Sampler, Window};
+use crate::metrics::{Ended, FlowCounts, Livelock, Sampler, Window};
 use crate::model::Model;
 use crate::net::Networks;
 use clearway_proto::Stats;
@@ -93,6 +94,10 @@ pub struct Simulation {
     pub(super) switches_notify: bool,
     /// The barrier up to which regions are going on, if the last step ended before it.
     pub(super) barrier: Option<Time>,
+    /// The watch over the clock of the happenings.
+    pub(super) standstill: Standstill,
+    /// What went on at one instant without end, if that ended the run.
+    pub(super) livelock: Option<Livelock>,
     /// The reason for which the run ended, once it has.
     pub(super) ended: Option<Ended>,
 }
@@ -165,6 +170,13 @@ impl Simulation {
         self.ended.get_or_insert(Ended::Interrupted);
     }
 
+    /// Notes that the caller ended the run because it took more memory than it may.
+    pub fn exhaust(&mut self) {
+        if matches!(self.ended, None | Some(Ended::Interrupted)) {
+            self.ended = Some(Ended::OutOfMemory);
+        }
+    }
+
     /// The number of events handled.
     pub(super) fn events(&self) -> u64 {
         self.happenings + self.regions.iter().map(|region| region.events).sum::<u64>()
@@ -198,7 +210,7 @@ impl Simulation {
         let reached = until.min(limit.saturating_add(TICK));
         self.nets.share_paths();
         let Some(reached) = self.threads.advance(&mut self.nets, &mut self.regions, reached, most) else {
-            return true;
+            return !self.ends_livelocked();
         };
         if reached < until && !self.regions.iter().any(Region::must_be_heard) {
             return self.rest(limit);
@@ -248,7 +260,8 @@ impl Simulation {
         }
         self.last = at;
         self.happenings += 1;
-        if self.ended.is_none() {
+        self.standstill.look(self.happenings, at);
+        if self.ended.is_none() && !self.ends_livelocked() {
             self.meet();
         }
     }

@@ -1,7 +1,7 @@
 //! The state of each traffic entry: what it starts next, and when.
 
-use crate::ids::{IdVec, TrafficId};
-use crate::model::{Model, Pattern, Poisson};
+use crate::ids::{Id, IdVec, TrafficId};
+use crate::model::{Flow, Model, Pattern, Poisson};
 use clearway_proto::{Entity, Rng};
 use clearway_units::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -35,10 +35,8 @@ pub struct Sources {
 impl Sources {
     /// The sources of a model before their first start.
     pub fn new(model: &Model) -> Sources {
-        let source = |(index, traffic): (usize, &crate::model::Traffic)| {
-            Source::new(&traffic.pattern, Rng::stream(model.seed, Entity::Traffic, index as u64))
-        };
-        Sources { of: model.traffic.iter().enumerate().map(source).collect(), left: 0 }
+        let source = |index| Source::of(model, TrafficId::from_index(index));
+        Sources { of: (0..model.traffic.len()).map(source).collect(), left: 0 }
     }
 
     /// The source of a traffic entry.
@@ -63,6 +61,12 @@ impl Sources {
 }
 
 impl Source {
+    /// The source of a traffic entry before its first start.
+    pub fn of(model: &Model, traffic: TrafficId) -> Source {
+        let rng = Rng::stream(model.seed, Entity::Traffic, traffic.index() as u64);
+        Source::new(&model.traffic[traffic.index()].pattern, rng)
+    }
+
     /// The source of a pattern before its first start.
     fn new(pattern: &Pattern, mut rng: Rng) -> Source {
         match pattern {
@@ -88,6 +92,29 @@ impl Source {
         }
     }
 
+    /// The next flow, which there must be, with its number; `None` of rounds.
+    pub fn next_flow(&mut self, pattern: &Pattern) -> Option<(u64, Flow)> {
+        match (pattern, self) {
+            (Pattern::Flows(flows), Source::Flows(next)) => {
+                let (number, flow) = (*next as u64, flows[*next]);
+                *next += 1;
+                Some((number, flow))
+            }
+            (Pattern::Poisson(poisson), Source::Poisson { rng, arrived, next }) => {
+                let size = Some(poisson.sizes.sample(rng));
+                let hosts = poisson.hosts.len() as u64;
+                let src = rng.below(hosts);
+                let dst = (src + 1 + rng.below(hosts - 1)) % hosts;
+                let [src, dst] = [src, dst].map(|host| poisson.hosts[host as usize]);
+                let (number, start) = (*arrived, *next);
+                *arrived += 1;
+                *next = start + gap(poisson, rng);
+                Some((number, Flow { start, src, dst, size, stop: None }))
+            }
+            _ => None,
+        }
+    }
+
     /// Answers whether the next flow may be prepared before it starts. The last arrival may close the window of
     /// measurement, and a flow that stops is known by its row.
     pub fn may_prepare(&self, pattern: &Pattern) -> bool {
@@ -102,7 +129,7 @@ impl Source {
 }
 
 /// Draws the time between two arrivals.
-pub fn gap(poisson: &Poisson, rng: &mut Rng) -> Span {
+fn gap(poisson: &Poisson, rng: &mut Rng) -> Span {
     Span::from_secs_f64(rng.exponential(poisson.mean_gap_s))
 }
 
@@ -123,7 +150,6 @@ impl Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Flow;
     use crate::traffic::Cdf;
     use clearway_topology::NodeId;
     use std::sync::Arc;

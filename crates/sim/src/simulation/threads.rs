@@ -113,7 +113,7 @@ impl Threads {
 
     /// Lets all regions handle their events before `until`. Answers the time before which all are handled, which is
     /// earlier if the whole run must hear something before; `None` if a single region has more than `most` of them, and
-    /// shall be called again.
+    /// shall be called again, or if time stands still in a region.
     pub fn advance(
         &mut self,
         nets: &mut Networks,
@@ -129,6 +129,9 @@ impl Threads {
             let end = until.min(next + self.lookahead);
             self.go_through(nets, regions, next, end);
             nets.exchange();
+            if regions.iter().any(Region::stands_still) {
+                return None;
+            }
             if end == until {
                 break;
             }

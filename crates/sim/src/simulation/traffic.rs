@@ -5,11 +5,11 @@ use super::outside::Happening;
 use super::region::TICK;
 use super::rounds::{Connection, has_requests, rounds_of};
 use super::run::Simulation;
-use super::source::{Source, gap};
+use super::source::Source;
 use crate::hosts::FlowName;
 use crate::ids::{Id, TrafficId};
 use crate::metrics::WindowEnd;
-use crate::model::{Flow, Pattern};
+use crate::model::Flow;
 use clearway_units::Time;
 
 impl Simulation {
@@ -45,25 +45,9 @@ impl Simulation {
 
     /// The next flow of a traffic entry, with its name; `None` if the entry has rounds.
     fn next_flow(&mut self, traffic: TrafficId) -> Option<(FlowName, Flow)> {
-        match (&self.model.traffic[traffic.index()].pattern, self.sources.get_mut(traffic)) {
-            (Pattern::Flows(flows), Source::Flows(next)) => {
-                let (number, flow) = (*next as u64, flows[*next]);
-                *next += 1;
-                Some((FlowName { traffic, number }, flow))
-            }
-            (Pattern::Poisson(poisson), Source::Poisson { rng, arrived, next }) => {
-                let size = Some(poisson.sizes.sample(rng));
-                let hosts = poisson.hosts.len() as u64;
-                let src = rng.below(hosts);
-                let dst = (src + 1 + rng.below(hosts - 1)) % hosts;
-                let [src, dst] = [src, dst].map(|host| poisson.hosts[host as usize]);
-                let (number, start) = (*arrived, *next);
-                *arrived += 1;
-                *next = start + gap(poisson, rng);
-                Some((FlowName { traffic, number }, Flow { start, src, dst, size, stop: None }))
-            }
-            _ => None,
-        }
+        let pattern = &self.model.traffic[traffic.index()].pattern;
+        let (number, flow) = self.sources.get_mut(traffic).next_flow(pattern)?;
+        Some((FlowName { traffic, number }, flow))
     }
 
     /// Schedules the next start of a traffic entry, or notes that it has none.

@@ -18,7 +18,7 @@ const ALPHA_NOTHING: f64 = 1e-20;
 const AFTER_ALPHA: Span = Span::from_ns(1);
 
 /// The shortest period of anything that repeats.
-const TICK_MIN: Span = Span::from_ns(1);
+const TICK_MIN: Span = Span::from_ns(100);
 
 /// The constants that the law of a flow needs all along, out of [`DcqcnConfig`].
 #[derive(Clone, Debug, Serialize, Deserialize)]

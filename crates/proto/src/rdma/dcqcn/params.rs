@@ -17,15 +17,15 @@ declare! {
         alpha_from: AlphaFrom = "notification" from "HPCC's ns-3 code";
         /// The time without a notification after which `alpha` falls (`K`); with `ticks`, the time between moves of
         /// `alpha`.
-        alpha_period: Span = "55 us" in "1 ns" to "1 s" from "SIGCOMM'15 sec. 3.1";
+        alpha_period: Span = "55 us" in "100 ns" to "1 s" from "SIGCOMM'15 sec. 3.1";
         /// The least time between two cuts. With `on-cnp`, notifications that come sooner are ignored; with `ticks` it
-        /// must be more than zero. In the paper the receiver sees to it.
+        /// is at least 100 ns. In the paper the receiver sees to it.
         decrease_interval: Span = "0 s" in "0 s" to "1 s" from "SIGCOMM'15 sec. 3.1";
         /// If true, each cut makes the old rate the target. Else it does so only if `increase_timer` has raised the
         /// rate since the cut before, and otherwise leaves the target.
         clamp_target: bool = "true" from "SIGCOMM'15 eq. (1)";
         /// The time between two increases (`T`).
-        increase_timer: Span = "55 us" in "1 ns" to "1 s" from "SIGCOMM'15 sec. 3.1";
+        increase_timer: Span = "55 us" in "100 ns" to "1 s" from "SIGCOMM'15 sec. 3.1";
         /// The bytes on the wire between two increases (`B`); 0: time alone counts.
         byte_counter: Bytes = "10 MB" in "0 B" to "1 TB" from "SIGCOMM'15";
         /// The number of increases of fast recovery, before the target rises (`F`).
@@ -40,7 +40,7 @@ declare! {
         hyper: Hyper = "growing" from "its authors' ns-3 code; IEEE 802.1Qau";
         /// The line rate for which `ai` and `hai` are given, which at others are scaled in proportion; 0 for no
         /// scaling.
-        increments_at: Rate = "0 bps" in "" to "1.6 Tbps" from "our choice: the paper has one line rate";
+        increments_at: Rate = "0 bps" in "0 bps" to "1.6 Tbps" from "our choice: the paper has one line rate";
     }
 }
 

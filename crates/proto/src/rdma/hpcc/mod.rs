@@ -98,7 +98,7 @@ declare! {
         /// The additive increase of the rate. `auto`: `w_ai` in each `base_rtt`.
         ai: Auto<Rate> = "auto" in "1 bps" to "1.6 Tbps" from "SIGCOMM'19 sec. 5.1";
         /// The line rate for which `ai` is given, which at others is scaled in proportion; 0 for no scaling.
-        increments_at: Rate = "0 bps" in "" to "1.6 Tbps" from "our choice";
+        increments_at: Rate = "0 bps" in "0 bps" to "1.6 Tbps" from "our choice";
         ..law: LawParams {
             windowing = "rate" from "SIGCOMM'19 Algorithm 1",
             /// The base round-trip time (`T`). `auto`: that of the path. HPCC's ns-3 code takes the longest of the

@@ -72,7 +72,7 @@ declare! {
         /// `incremental`: it is added to that of the period before, as in the paper's analysis.
         form: PiForm = "position" from "PACC Algorithm 1, PACC-2";
         /// The time between two CNPs of a port for the same pair of hosts.
-        cnp_gap: Span = "4 us" in "1 ns" to "1 s" from "PACC sec. III-B";
+        cnp_gap: Span = "4 us" in "100 ns" to "1 s" from "PACC sec. III-B";
         /// The largest number of congested packets that an entry of the flow table counts.
         n_cong_max: u32 = "255" in "1" to "4294967295" from "PACC Table I: 8 bits; PACC-7";
         /// The largest number of CNPs for a pair of hosts in a period, besides the limit of `period / cnp_gap`.

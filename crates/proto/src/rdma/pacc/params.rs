@@ -28,8 +28,8 @@ declare! {
             /// The time without a CNP after which `alpha` falls (`tau'`); with `ticks`, the time between moves of
             /// `alpha`.
             alpha_period = "1 us" from "PACC appendix, PACC-18",
-            /// The least time between two cuts. With `on-cnp`, CNPs that come sooner are ignored; with `ticks` it must
-            /// be more than zero.
+            /// The least time between two cuts. With `on-cnp`, CNPs that come sooner are ignored; with `ticks` it is at
+            /// least 100 ns.
             decrease_interval = "4 us" from "HPCC's ns-3 code, PACC-22",
             clamp_target = "false" from "HPCC's ns-3 code, PACC-22",
             /// The time between two increases (`T_i`).

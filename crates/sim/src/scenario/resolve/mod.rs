@@ -1,6 +1,7 @@
 //! The way from a document to a model, on which every name is looked up and every default is filled in.
 
 mod classes;
+mod endless;
 mod links;
 mod lossless;
 mod marking;
@@ -23,6 +24,7 @@ use clearway_proto::Framing;
 use clearway_schema::{Auto, Declared};
 use clearway_topology::Topology;
 use clearway_units::{Bytes, Rate, Time};
+use endless::check_end;
 use links::{read_faults, read_loss, with_links};
 use ports::{PortTables, Ports, resolve_ports};
 use samples::{Has, read_samples};
@@ -131,6 +133,7 @@ pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> R
         topology: Arc::new(grounds.topology),
     };
     check_times(document, &model)?;
+    check_end(document, &model, &fault_tables, &loss_tables)?;
     limit.check_run(&model)?;
     Ok(Resolved { name: grounds.root.name, model, toml })
 }

@@ -1,6 +1,7 @@
 //! Scenario files as users write them, and as they should not.
 
 mod any;
+mod endless;
 mod files;
 mod memory;
 mod ports;
