@@ -302,7 +302,6 @@ fn flows(model: &Model, views: &[FlowView]) -> sim::Table {
     let states: Vec<String> = STATES.map(|state| state.name().to_string()).to_vec();
     let state = |view: &FlowView| STATES.iter().position(|state| *state == view.state).unwrap_or(0) as u32;
     let fct = |view: &FlowView| view.end.map_or(f64::NAN, |end| (end - view.start).as_secs_f64());
-    let slowdown = |view: &FlowView| view.end.map_or(f64::NAN, |end| (end - view.start).ratio(view.ideal));
     let texts = |of: fn(&FlowView) -> u32| views.iter().map(of).collect::<Vec<u32>>();
     let columns: Vec<Described> = vec![
         (
@@ -324,7 +323,7 @@ fn flows(model: &Model, views: &[FlowView]) -> sim::Table {
         ("delivered_bytes", "B", "bytes delivered in order so far", ints(|view| view.delivered)),
         ("start_s", "s", "when the application handed it over", reals(|view| view.start.as_secs_f64())),
         ("fct_s", "s", "flow completion time; NaN until the last byte is delivered", reals(fct)),
-        ("slowdown", "1", "fct_s over the time that it would take alone", reals(slowdown)),
+        ("slowdown", "1", "fct_s over the time that it would take alone", reals(FlowView::slowdown)),
         ("cwnd_bytes", "B", "congestion window; NaN if the transport has none", reals(|view| view.window)),
         ("rate_bps", "bit/s", "sending rate; NaN if the transport has none", reals(|view| view.rate)),
         ("srtt_s", "s", "smoothed round-trip time; NaN if the transport has none", reals(|view| view.srtt)),

@@ -34,6 +34,8 @@ const DELAY_MAX: Span = Span::from_secs(100);
 pub struct Builder {
     nodes: Vec<Node>,
     hosts: usize,
+    /// The other end of each host's link, once it has one.
+    beside_hosts: Vec<Option<NodeId>>,
     ports: Vec<Port>,
     losses: Vec<f64>,
     aliases: Vec<Alias>,
@@ -53,6 +55,7 @@ impl Builder {
             self.note(TopologyError::HostAfterSwitch(name.clone()));
         }
         self.hosts += 1;
+        self.beside_hosts.push(None);
         self.add(Node { kind: NodeKind::Host, name, tier: 0 })
     }
 
@@ -93,7 +96,8 @@ impl Builder {
     /// Adds a link or returns the mistake at once, for readers of files, which name the line of a mistake.
     ///
     /// # Errors
-    /// The link joins a node with itself or with one that does not exist, or its rate, delay or loss is impossible.
+    /// The link joins a node with itself or with one that does not exist, it is the second one of a host, or its rate,
+    /// delay or loss is impossible.
     pub fn try_link(
         &mut self,
         a: NodeId,
@@ -118,6 +122,13 @@ impl Builder {
         }
         if !(0.0..=1.0).contains(&loss) {
             return Err(TopologyError::BadLoss { a: from, b: to, loss });
+        }
+        for (host, other) in [(a, b), (b, a)] {
+            let Some(beside) = self.beside_hosts.get_mut(host.index()) else { continue };
+            if let Some(first) = beside.replace(other) {
+                let [host, first, second] = [host, first, other].map(|id| self.nodes[id.index()].name.clone());
+                return Err(TopologyError::SecondLink { host, first, second });
+            }
         }
         self.ports.push(Port { from: a, to: b, rate, delay });
         self.ports.push(Port { from: b, to: a, rate, delay });
@@ -193,34 +204,16 @@ fn infer_tiers(nodes: &mut [Node], hosts: usize, ports: &[Port]) {
     }
 }
 
-/// Returns an error unless every host reaches every other through switches (hosts do not forward).
-///
-/// In nearly every network all hosts are attached to one connected set of switches. That is checked first; only
-/// if it fails does the check start from each host, at a cost of one search a host.
+/// Returns an error unless every host reaches every other. A host has one link, so what the first one reaches is all that
+/// any of them reaches.
 fn check_reach(topology: &Topology) -> Result<(), TopologyError> {
     let hosts = topology.hosts();
     let mut reached = vec![false; topology.nodes().len()];
-    let mut tried = reached.clone();
-    for &port in topology.ports_of(NodeId(0)) {
-        let start = topology.port(port).to;
-        if topology.is_host(start) || tried[start.index()] {
-            continue;
-        }
-        reached.fill(false);
-        flood(topology, &mut vec![start], &mut reached);
-        if reached[..hosts].iter().all(|&host| host) {
-            return Ok(());
-        }
-        tried.iter_mut().zip(&reached).for_each(|(tried, &reached)| *tried |= reached);
-    }
-    for host in 0..hosts {
-        reached.fill(false);
-        reached[host] = true;
-        flood(topology, &mut vec![NodeId::from_index(host)], &mut reached);
-        if let Some(other) = reached[..hosts].iter().position(|&there| !there) {
-            let name = |host| topology.name(NodeId::from_index(host)).to_string();
-            return Err(TopologyError::Disconnected { a: name(host), b: name(other) });
-        }
+    reached[0] = true;
+    flood(topology, &mut vec![NodeId(0)], &mut reached);
+    if let Some(other) = reached[..hosts].iter().position(|&there| !there) {
+        let name = |host| topology.name(NodeId::from_index(host)).to_string();
+        return Err(TopologyError::Disconnected { a: name(0), b: name(other) });
     }
     Ok(())
 }
@@ -275,33 +268,33 @@ mod tests {
     }
 
     #[test]
-    fn a_path_through_a_host_does_not_count() {
+    fn hosts_whose_switches_nothing_joins_are_refused_and_an_idle_switch_is_not() {
         let (mut builder, _, b, switch) = pair();
         let far = builder.add_switch("t", 1);
+        let mut apart = builder.clone();
+        apart.link(b, far, RATE, DELAY);
+        assert!(message(apart).starts_with("no path joins hosts \"a\" and \"b\""));
         builder.link(b, switch, RATE, DELAY);
-        builder.link(b, far, RATE, DELAY);
-        assert!(builder.clone().build().is_ok(), "an idle switch is no mistake");
-
-        let mut builder = Builder::new();
-        let hosts: Vec<NodeId> = ["a", "b", "c"].into_iter().map(|name| builder.add_host(name)).collect();
-        let (left, right) = (builder.add_switch("l", 1), builder.add_switch("r", 1));
-        builder.link(hosts[0], left, RATE, DELAY);
-        builder.link(hosts[1], left, RATE, DELAY);
-        builder.link(hosts[1], right, RATE, DELAY);
-        builder.link(hosts[2], right, RATE, DELAY);
-        assert!(message(builder).starts_with("no path joins hosts \"a\" and \"c\""));
+        assert!(builder.build().is_ok());
     }
 
     #[test]
-    fn hosts_that_share_a_different_switch_with_each_peer_reach_each_other() {
-        let mut builder = Builder::new();
-        let hosts: Vec<NodeId> = ["a", "b", "c"].into_iter().map(|name| builder.add_host(name)).collect();
-        for (index, name) in ["x", "y", "z"].into_iter().enumerate() {
-            let switch = builder.add_switch(name, 1);
-            builder.link(hosts[index], switch, RATE, DELAY);
-            builder.link(hosts[(index + 1) % 3], switch, RATE, DELAY);
-        }
-        assert!(builder.build().is_ok());
+    fn a_host_with_two_links_is_refused_whatever_they_join_it_with() {
+        let (mut builder, _, b, switch) = pair();
+        let far = builder.add_switch("t", 1);
+        builder.link(far, switch, RATE, DELAY);
+        let refused = |links: &[(NodeId, NodeId)]| {
+            let mut builder = builder.clone();
+            links.iter().for_each(|&(a, b)| _ = builder.link(a, b, RATE, DELAY));
+            message(builder)
+        };
+        let right = "a host has one link, so leave one of them out";
+        let to_two = format!("host \"b\" has a second link, to \"t\" besides the one to \"s\"; {right}");
+        assert_eq!(refused(&[(b, switch), (b, far)]), to_two);
+        assert_eq!(refused(&[(switch, b), (far, b)]), to_two);
+        assert_eq!(refused(&[(b, switch), (switch, b)]), to_two.replace("\"t\"", "\"s\""), "side by side");
+        let to_host = format!("host \"a\" has a second link, to \"b\" besides the one to \"s\"; {right}");
+        assert_eq!(refused(&[(b, NodeId(0))]), to_host);
     }
 
     #[test]
@@ -376,12 +369,14 @@ mod tests {
     #[test]
     fn ports_and_nodes_are_found_by_name_and_by_neighbour() {
         let (mut builder, a, b, switch) = pair();
+        let far = builder.add_switch("t", 2);
         builder.link(b, switch, RATE, DELAY);
-        builder.link(b, switch, RATE, DELAY);
+        builder.link(switch, far, RATE, DELAY);
+        builder.link(switch, far, RATE, DELAY);
         let network = builder.build().unwrap();
-        assert_eq!((network.node("s"), network.node("b"), network.node("t")), (Some(switch), Some(b), None));
-        assert_eq!(network.ports_of(switch), [PortId(1), PortId(3), PortId(5)]);
-        assert_eq!(network.port_between(switch, b), Some(PortId(3)), "the first of two parallel links");
+        assert_eq!((network.node("s"), network.node("b"), network.node("u")), (Some(switch), Some(b), None));
+        assert_eq!(network.ports_of(switch), [PortId(1), PortId(3), PortId(4), PortId(6)]);
+        assert_eq!(network.port_between(switch, far), Some(PortId(4)), "the first of two parallel links");
         assert_eq!(network.port_between(a, b), None);
         assert_eq!(network.port_name(PortId(1)), "s->a");
     }

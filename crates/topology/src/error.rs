@@ -35,6 +35,19 @@ pub enum TopologyError {
     /// A link joins a node with itself.
     #[error("{0:?} is linked to itself; a link joins two nodes")]
     SelfLink(String),
+    /// A host has a second link. A host is modelled with one network card, whose port serves all its flows in turn.
+    #[error(
+        "host {host:?} has a second link, to {second:?} besides the one to {first:?}; a host has one link, so leave one \
+         of them out"
+    )]
+    SecondLink {
+        /// The name of the host.
+        host: String,
+        /// The name of the node at the other end of its first link.
+        first: String,
+        /// The name of the node at the other end of its second link.
+        second: String,
+    },
     /// A link has a rate of zero.
     #[error("the link {a} - {b} has a rate of {rate}; write one of at least 1 bps, such as \"10 Gbps\"")]
     ZeroRate {

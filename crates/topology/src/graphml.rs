@@ -373,6 +373,11 @@ mod tests {
             ("<data key=\"d4\">1 us</data>", "", "line 15: the edge h0 - tor has no delay; give it one"),
             ("<data key=\"d0\">10 Gbps</data>", "", "line 15: the edge h0 - tor has no rate"),
             ("0.25", "2", "line 16: the link h1 - tor has an error rate of 2"),
+            (
+                "source=\"tor\"",
+                "source=\"h0\"",
+                "line 17: host \"h0\" has a second link, to \"spine\" besides the one to \"tor\"; a host has one link",
+            ),
             ("0.25", "x", "line 16: loss = \"x\": write a share"),
             ("key=\"d5\">0.25", "key=\"d9\">0.25", "line 16: no <key> has the id \"d9\""),
             ("<edge source=\"h0\"", "<hyperedge/><edge source=\"h0\"", "line 15: <hyperedge> can't be read"),

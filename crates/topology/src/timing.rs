@@ -23,23 +23,39 @@ pub fn one_way(topology: &Topology, path: &[PortId], size: Bytes) -> Span {
 #[derive(Clone, Copy, Debug)]
 pub struct SendingTime {
     size: Bytes,
+    /// What times are truncated to, if they are.
+    grain: Option<Span>,
     last: (Rate, Span),
 }
 
 impl SendingTime {
     /// Makes the times of a size.
     pub fn of(size: Bytes) -> SendingTime {
-        SendingTime { size, last: (Rate::ZERO, Span::ZERO) }
+        SendingTime { size, grain: None, last: (Rate::ZERO, Span::ZERO) }
     }
 
-    /// Returns the time at a rate, as [`Rate::time_to_send`].
+    /// Makes the times of a size as [`Rate::time_to_send_below`] truncates them.
+    pub fn below(size: Bytes, grain: Span) -> SendingTime {
+        SendingTime { grain: Some(grain), ..SendingTime::of(size) }
+    }
+
+    /// Returns the size.
+    pub fn size(&self) -> Bytes {
+        self.size
+    }
+
+    /// Returns the time at a rate.
     ///
     /// # Panics
     /// Panics as [`Rate::time_to_send`] does, but at rate zero.
     #[inline]
     pub fn at(&mut self, rate: Rate) -> Span {
         if self.last.0 != rate {
-            self.last = (rate, rate.time_to_send(self.size));
+            let time = match self.grain {
+                None => rate.time_to_send(self.size),
+                Some(grain) => rate.time_to_send_below(self.size, grain),
+            };
+            self.last = (rate, time);
         }
         self.last.1
     }

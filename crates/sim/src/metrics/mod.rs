@@ -8,7 +8,7 @@ mod table;
 mod window;
 
 pub use ports::port_table;
-pub use record::{Record, flow_table};
+pub use record::{Record, flow_table, slowdown};
 pub use rows::{Rows, Spool, Store};
 pub use sampler::Sampler;
 pub use table::{Column, Described, Table, Values};

@@ -122,8 +122,8 @@ impl Ports<'_> {
         let sent = |port: PortId| self.nets.of(port).sent(port);
         let seconds = self.nets.now().as_secs_f64();
         let utilisation = |port: PortId| {
-            let capacity = self.nets.port(port).rate.as_bps_f64() / 8.0 * seconds;
-            if capacity > 0.0 { sent(port).bytes as f64 / capacity } else { 0.0 }
+            let net = self.nets.of(port);
+            if seconds > 0.0 { net.used(port).share(net.ports[port].rate, seconds) } else { 0.0 }
         };
         [
             ("tx_packets", "packets", "packets sent, data and control", self.ints(|p| sent(p).packets)),

@@ -27,7 +27,7 @@ pub struct Record {
     pub end: Known<Time>,
     /// The time at which the sender first knew that all bytes had arrived.
     pub acknowledged: Known<Time>,
-    /// The time that the bytes would take alone, sent at line rate at once.
+    /// The shortest time that the bytes would take alone; zero if there are none.
     pub ideal: Span,
     /// The number of bytes delivered.
     pub delivered: u64,
@@ -57,6 +57,12 @@ impl Record {
     pub fn add(&mut self, stats: &Stats) {
         self.stats = Some(Box::new(self.stats().plus(stats)));
     }
+}
+
+/// The slowdown of a flow that took `fct` and would take `ideal` alone. A flow that was stopped before its first byte
+/// had nothing to be slow with: its slowdown is 1.
+pub fn slowdown(fct: Span, ideal: Span) -> f64 {
+    if ideal.is_zero() { 1.0 } else { fct.ratio(ideal) }
 }
 
 /// The table of flows, in the order of their starts and then of their numbers.
@@ -142,14 +148,15 @@ impl Flows<'_> {
             (
                 "ideal_fct_s",
                 "s",
-                "fct_s for its frames sent back to back at line rate through the idle network, without any handshake",
+                "the shortest fct_s with which its frames can cross the idle network on the paths that it may take, \
+                 without any handshake; 0 for a flow without bytes",
                 self.reals(|r| if r.size.get().is_some() { r.ideal.as_secs_f64() } else { f64::NAN }),
             ),
             (
                 "slowdown",
                 "1",
-                "fct_s / ideal_fct_s",
-                self.reals(|r| fct(r).map_or(f64::NAN, |fct| fct.ratio(r.ideal))),
+                "fct_s / ideal_fct_s; 1 for a flow without bytes",
+                self.reals(|r| fct(r).map_or(f64::NAN, |fct| slowdown(fct, r.ideal))),
             ),
         ]
     }

@@ -5,7 +5,7 @@
 //! packet costs nothing more.
 
 use crate::model::{Measure, Model, Pattern};
-use crate::net::{ByReason, DropReason, Networks};
+use crate::net::{ByReason, DropReason, Networks, Used};
 use clearway_proto::Stats;
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -46,7 +46,7 @@ impl FlowCounts {
 /// The counters of a port that only grow.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Counts {
-    tx_bytes: u64,
+    used: Used,
     marks: u64,
     drops: ByReason<u64>,
     /// The integral over time of the bytes that wait, in byte picoseconds.
@@ -60,7 +60,7 @@ impl Counts {
         let net = nets.of(port);
         let now = net.now();
         Counts {
-            tx_bytes: net.sent(port).bytes,
+            used: net.used(port),
             marks: net.marks(port),
             drops: net.drops(port),
             bytes_area: net.queue_bytes_area(port),
@@ -218,13 +218,12 @@ impl PortWindow {
 
     fn between(nets: &Networks, port: PortId, before: &Counts, seconds: f64) -> PortWindow {
         let (net, now) = (nets.of(port), Counts::of(nets, port));
-        let capacity = net.ports[port].rate.as_bps_f64() / 8.0 * seconds;
         let ps = seconds * 1e12;
         let dropped = |why| now.drops[why] - before.drops[why];
         let drops_credit = dropped(DropReason::Credit);
         let longest = |queues: &mut dyn Iterator<Item = u64>| queues.max().unwrap_or(0);
         PortWindow {
-            utilisation: (now.tx_bytes - before.tx_bytes) as f64 / capacity,
+            utilisation: now.used.since(before.used).share(net.ports[port].rate, seconds),
             queue_max_bytes: net.queue_max_bytes(port),
             queue_mean_bytes: (now.bytes_area - before.bytes_area) as f64 / ps,
             credit_queue_max: longest(

@@ -18,6 +18,8 @@ pub struct Link {
     smallest_wire: u32,
     /// Drop the fraction of a nanosecond of a frame's time, as HPCC's ns-3 code does.
     whole_ns: bool,
+    /// The time that all frames took that were put on the link.
+    busy: Span,
 }
 
 impl Link {
@@ -30,13 +32,25 @@ impl Link {
             full_wire: framing.wire_max(),
             smallest_wire: framing.wire_min,
             whole_ns,
+            busy: Span::ZERO,
         }
     }
 
     /// The time that a byte takes, if the times of frames follow from it.
     pub fn byte_time(&self) -> Option<ByteTime> {
-        let below_ns = if self.whole_ns { ByteTime::BELOW_NS } else { 0 };
-        NonZeroU32::new(whole_byte(self.rate)).map(|ps| ByteTime(ps | below_ns))
+        NonZeroU32::new(whole_byte(self.rate)).filter(|_| !self.whole_ns).map(ByteTime)
+    }
+
+    /// A frame of `wire` bytes is put on the link. Answers the time that it takes to leave.
+    pub fn start_frame(&mut self, wire: u32) -> Span {
+        let time = self.time_to_send(wire);
+        self.busy += time;
+        time
+    }
+
+    /// The time that all frames took that were put on the link, if it does not follow from their bytes.
+    pub fn busy(&self) -> Option<Span> {
+        self.whole_ns.then_some(self.busy)
     }
 
     /// The time that a frame of `wire` bytes takes to leave.
@@ -57,25 +71,20 @@ impl Link {
 pub struct ByteTime(NonZeroU32);
 
 impl ByteTime {
-    /// The bit that is set if frames take the greatest whole number of nanoseconds below their time.
-    const BELOW_NS: u32 = 1 << 31;
-
     /// The time that a frame of `wire` bytes takes to leave.
     #[inline]
     pub fn of_frame(self, wire: u32) -> Span {
-        let ps = u64::from(wire) * u64::from(self.0.get() & !ByteTime::BELOW_NS);
-        let is_exact = self.0.get() & ByteTime::BELOW_NS == 0;
-        Span::from_ps(if is_exact { ps } else { ps.saturating_sub(1) / 1000 * 1000 })
+        Span::from_ps(u64::from(wire) * u64::from(self.0.get()))
     }
 }
 
-/// The picoseconds that a byte takes at `rate`, if that is a whole number below 2^31; else 0.
+/// The picoseconds that a byte takes at `rate`, if that is a whole number below 2^32; else 0.
 fn whole_byte(rate: Rate) -> u32 {
     const PS_TIMES_BITS: u64 = 8_000_000_000_000;
     match rate.as_bps() {
         0 => 0,
         bps if !PS_TIMES_BITS.is_multiple_of(bps) => 0,
-        bps => u32::try_from(PS_TIMES_BITS / bps).ok().filter(|ps| ps & ByteTime::BELOW_NS == 0).unwrap_or(0),
+        bps => u32::try_from(PS_TIMES_BITS / bps).unwrap_or(0),
     }
 }
 
@@ -121,6 +130,18 @@ mod tests {
         }
         assert_eq!([10, 100, 400].map(|gbps| whole_byte(Rate::gbps(gbps))), [800, 80, 20]);
         assert_eq!(whole_byte(Rate::gbps(300)), 0, "26 2/3 ps a byte");
-        assert_eq!(whole_byte(Rate::bps(2_000)), 0, "4 ms a byte");
+        assert_eq!(whole_byte(Rate::bps(1_000)), 0, "8 ms a byte");
+    }
+
+    #[test]
+    fn the_time_in_which_a_link_is_busy_is_counted_where_it_does_not_follow_from_bytes() {
+        for (whole_ns, busy) in [(false, None), (true, Some(Span::from_ns(123 + 6 + 9)))] {
+            let mut link = Link::new(Rate::gbps(100), Framing::ETHERNET, whole_ns);
+            for wire in [1538, 84, 120] {
+                link.start_frame(wire);
+            }
+            assert_eq!(link.busy(), busy, "123.04, 6.72 and 9.6 ns");
+            assert_eq!(link.byte_time().is_none(), whole_ns);
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::books::ByReason;
 use super::credit_queue::CreditQueue;
 use super::network::Network;
 use super::plain::PlainQueue;
-use super::port::Sent;
+use super::port::{Sent, Used};
 use super::queue::mean;
 use clearway_topology::PortId;
 
@@ -27,6 +27,11 @@ impl Network {
     /// The packets that a port sent so far.
     pub fn sent(&self, port: PortId) -> Sent {
         self.sent_and_waiting(port).0
+    }
+
+    /// What a port sent over its link so far.
+    pub fn used(&self, port: PortId) -> Used {
+        Used::new(self.sent(port).bytes, self.ports[port].busy(self.now()))
     }
 
     /// The bytes on the wire that wait in a port's queues of data.

@@ -138,6 +138,11 @@ impl Paths {
         &self.ports[route.base as usize..][..route.ports()]
     }
 
+    /// The paths of a route.
+    pub fn each(&self, route: Route) -> impl Iterator<Item = &[PortId]> {
+        self.all(route).chunks(route.hops.into())
+    }
+
     /// The first port of a route: the sending host's own.
     #[inline]
     pub fn first_port(&self, route: Route) -> PortId {

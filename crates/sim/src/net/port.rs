@@ -162,6 +162,36 @@ impl Sent {
     }
 }
 
+/// What a port sent over its link: the bytes, and the time in which they left if that does not follow from the bytes.
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
+pub struct Used {
+    bytes: u64,
+    busy: Option<Span>,
+}
+
+impl Used {
+    /// So many bytes, and the time in which they left if that does not follow from them.
+    pub fn new(bytes: u64, busy: Option<Span>) -> Used {
+        Used { bytes, busy }
+    }
+
+    /// What was sent of this after `before`.
+    pub fn since(self, before: Used) -> Used {
+        let busy = self.busy.map(|busy| busy - before.busy.unwrap_or_default());
+        Used { bytes: self.bytes - before.bytes, busy }
+    }
+
+    /// The share of so many seconds in which a link of `rate` was busy with this. Bytes count when their frame begins,
+    /// which may be just before the end of the time, but a link is never busy for more than all of it.
+    pub fn share(self, rate: Rate, seconds: f64) -> f64 {
+        let share = match self.busy {
+            Some(busy) => busy.as_secs_f64() / seconds,
+            None => self.bytes as f64 / (rate.as_bps_f64() / 8.0 * seconds),
+        };
+        if share > 1.0 { 1.0 } else { share }
+    }
+}
+
 impl Port {
     /// An idle port of a topology, with its queues from `queues` on and no other part yet.
     pub fn new(port: &clearway_topology::Port, queues: QueueId, framing: Framing, whole_ns: bool) -> Port {
@@ -202,9 +232,20 @@ impl Port {
     /// Puts a frame on the link at `start`, when it is free. Answers when it reaches the other end.
     #[inline]
     pub fn start_frame(&mut self, wire: u32, start: Time) -> Time {
-        let done = start + self.time_to_send(wire);
+        let time = match self.byte_time {
+            Some(byte) => byte.of_frame(wire),
+            None => self.link.as_mut().expect("a link that must be asked is kept").start_frame(wire),
+        };
+        let done = start + time;
         self.busy_until = done;
         done + self.delay
+    }
+
+    /// The time until `now` in which frames left, if it does not follow from their bytes.
+    pub fn busy(&self, now: Time) -> Option<Span> {
+        // What is on the link now, and what waits at a plain port, leaves without a gap until the port is free.
+        let ahead = self.busy_until.saturating_since(now);
+        self.link.as_ref().and_then(|link| link.busy()).map(|busy| busy - ahead)
     }
 
     /// Answers whether the port could send at once.
@@ -244,6 +285,17 @@ mod tests {
     #[test]
     fn the_fields_that_a_packet_touches_at_a_plain_port_fill_the_first_cache_line() {
         assert_eq!(std::mem::offset_of!(Port, wake_at), 64);
+    }
+
+    #[test]
+    fn a_link_is_busy_for_no_more_than_all_of_a_time() {
+        let rate = Rate::gbps(10);
+        let frames = |bytes| Used { bytes, busy: None };
+        assert_eq!(frames(1250).since(frames(625)).share(rate, 1e-6), 0.5);
+        assert_eq!(frames(1538).share(rate, 1e-6), 1.0, "a frame of 1.23 us that began in the last microsecond");
+        assert!(frames(0).share(rate, 0.0).is_nan());
+        let timed = |ns| Used { bytes: 1538, busy: Some(Span::from_ns(ns)) };
+        assert_eq!(timed(900).since(timed(400)).share(rate, 1e-6), 0.5, "whatever the bytes are");
     }
 
     #[test]

@@ -133,7 +133,7 @@ impl Switches<'_> {
                 search.packets[to as usize] += share;
             }
         }
-        // Packets to hosts of this switch are there already; others may be out of reach, behind a host with two links.
+        // Packets to hosts of this switch are there already; switches without hosts may be out of reach.
         search.packets[from] = 0.0;
         if search.order.len() < search.packets.len() {
             search.packets.fill(0.0);

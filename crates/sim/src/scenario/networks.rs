@@ -99,7 +99,13 @@ fn read_own(text: &Text) -> Result<Topology> {
         for name in &link.a.0 {
             let a = nodes.find(&at.key("a"), name)?;
             let made = nodes.builder.try_link(a, b, rate, delay, link.loss);
-            made.map_err(|error| document.error(&at, error.to_string()))?;
+            made.map_err(|error| {
+                let at = match &error {
+                    TopologyError::SecondLink { host, .. } => at.key(if *host == link.b { "b" } else { "a" }),
+                    _ => at.clone(),
+                };
+                document.error(&at, error.to_string())
+            })?;
         }
     }
     nodes.builder.build().map_err(|error| refused(text, error))

@@ -1,7 +1,6 @@
 //! The life of a flow: it begins with its ends and paths, carries messages, and ends when both ends are done and its
 //! last packet has left the network.
 
-use super::ideal::ideal_fct;
 use super::lives::Live;
 use super::notes::{ENDLESS, size_of_message};
 use super::outside::Happening;
@@ -121,9 +120,11 @@ impl Simulation {
 
     /// A message was written to a flow that is alive. Answers the message's row.
     pub(super) fn add_row(&mut self, slot: FlowSlot, bytes: u64, at: Time) -> Option<RecordId> {
-        let live = self.lives.get_mut(slot)?;
+        let live = self.lives.get(slot)?;
         let sending = self.regions[self.nets.part_of(live.src.node())].hosts.senders.get(slot)?;
         let route = sending.end.route;
+        let ideal = self.ideal_fct(slot, route, at, bytes);
+        let live = self.lives.get_mut(slot)?;
         let row = Record {
             traffic: live.name().traffic,
             number: live.name().number,
@@ -133,7 +134,7 @@ impl Simulation {
             start: at,
             end: Known::NONE,
             acknowledged: Known::NONE,
-            ideal: ideal_fct(&self.model.topology, self.nets.paths().first(route), self.model.framing, bytes),
+            ideal,
             delivered: 0,
             stats: None,
             flow: Some(slot),
@@ -202,10 +203,11 @@ impl Simulation {
         sending.written = total;
         sending.messages.cut_to(total);
         let (acknowledged, route) = (sending.acknowledged(protocols), sending.end.route);
+        let since = self.journal.open(row).start;
+        let ideal = self.ideal_fct(slot, route, since, total);
         let record = self.journal.open(row);
         record.size = Some(total).into();
-        let path = self.nets.paths().first(route);
-        record.ideal = ideal_fct(&self.model.topology, path, self.model.framing, total);
+        record.ideal = ideal;
         self.regions[from].note_acknowledged(slot, acknowledged, self.nets.part(from));
         let Some((receiving, protocols)) = self.regions[to].hosts.receivers.with_protocols(slot) else {
             return;

@@ -1,5 +1,6 @@
 //! The flows that are alive, as the whole run knows them; their ends are in the regions of their hosts.
 
+use super::detours::Detours;
 use crate::hosts::FlowName;
 use crate::ids::{FlowSlot, HostId, IdVec, RecordId, TrafficId};
 use clearway_proto::Stats;
@@ -125,6 +126,8 @@ pub struct Lives {
     count: usize,
     /// The number of flows that each host is sending: the application wrote, and not all is delivered.
     loads: IdVec<HostId, u32>,
+    /// The paths that faults took from these flows.
+    pub detours: Detours,
 }
 
 impl Lives {
@@ -146,6 +149,7 @@ impl Lives {
         let live = self.places[slot].take()?;
         self.count -= 1;
         self.free.push(slot);
+        self.detours.end(slot);
         Some(live)
     }
 

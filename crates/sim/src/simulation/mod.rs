@@ -13,7 +13,8 @@
 //! | `traffic.rs`, `source.rs` | starts of flows, and the state of each traffic entry |
 //! | `apps.rs`, `rounds.rs` | applications: rounds of requests and responses, and their state |
 //! | `network.rs` | events of the network itself: faults, pause frames, mechanisms |
-//! | `router.rs`, `ideal.rs` | the paths of a flow, and the time that it would take alone |
+//! | `router.rs`, `ideal/` | the paths of a flow, and the time that it would take alone |
+//! | `detours.rs` | the paths that faults took from flows |
 //! | `endless.rs` | flows that can never end, found before a run |
 //! | `livelock.rs` | the watch that ends a run in which time stands still |
 //! | `shares.rs` | fair shares for senders that are told them |
@@ -23,6 +24,7 @@
 
 mod apps;
 mod checkpoint;
+mod detours;
 mod endless;
 mod finish;
 mod ideal;

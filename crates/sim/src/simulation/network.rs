@@ -1,10 +1,11 @@
 //! What happens to the network itself: links fail, ports are watched, senders are told their fair shares.
 
+use super::notes::ENDLESS;
 use super::outside::Happening;
 use super::run::Simulation;
 use crate::hosts::Input;
 use crate::ids::{FaultId, FlowSlot, Id, TrafficId};
-use crate::metrics::Ended;
+use crate::metrics::{Ended, Record};
 use crate::net::{Route, WATCH};
 use clearway_units::Time;
 
@@ -40,8 +41,11 @@ impl Simulation {
             let is_new = self.nets.paths().all(old) != ports;
             if is_new { self.nets.add_path(ports, set.hops, set.count) } else { old }
         };
+        let mut left = None;
         if let Some(sending) = self.regions[hosts[0]].hosts.senders.get_mut(slot) {
-            sending.end.route = route(sending.end.route, src, dst);
+            let old = sending.end.route;
+            sending.end.route = route(old, src, dst);
+            left = Some((old, sending.end.route)).filter(|(old, new)| old != new);
         }
         if let Some(receiving) = self.regions[hosts[1]].hosts.receivers.get_mut(slot) {
             receiving.end.route = route(receiving.end.route, dst, src);
@@ -50,6 +54,20 @@ impl Simulation {
         if let Some(sending) = self.regions[hosts[0]].hosts.senders.get(slot).filter(|_| notified) {
             let back = self.nets.add_reverse(sending.end.route);
             self.nets.reroute_notified(slot, back);
+        }
+        if let Some((old, new)) = left {
+            self.lives.detours.leave(slot, self.now, old);
+            self.reconsider(slot, new);
+        }
+    }
+
+    /// The paths of a flow changed: what it has yet to deliver would take another time alone.
+    fn reconsider(&mut self, slot: FlowSlot, route: Route) {
+        let Some(live) = self.lives.get(slot) else { return };
+        for row in live.open() {
+            let Some(&Record { start, size, .. }) = self.journal.get(row) else { continue };
+            let ideal = self.ideal_fct(slot, route, start, size.get().unwrap_or(ENDLESS));
+            self.journal.open(row).ideal = ideal;
         }
     }
 

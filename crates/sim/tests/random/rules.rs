@@ -129,6 +129,9 @@ fn check_results(model: &Model, results: &Results) -> Result<(), Failure> {
     if model.stop.is_some_and(|stop| summary.end > stop) {
         return Err(Failure::new("the run passes its stop", format!("{:?}", summary.end)));
     }
+    if let Some(livelock) = &summary.livelock {
+        return Err(Failure::new("time stands still", format!("{livelock:?}")));
+    }
     if summary.flows_completed > summary.flows_started {
         return Err(Failure::new("flows", format!("{summary:?}")));
     }

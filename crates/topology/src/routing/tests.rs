@@ -104,13 +104,15 @@ fn spraying_takes_an_even_selection_of_too_many_paths() {
         }
         below = here;
     }
+    let end = builder.add_switch("end", 1);
     for &last in &below {
-        builder.link(last, b, rate, delay);
+        builder.link(last, end, rate, delay);
     }
+    builder.link(end, b, rate, delay);
     let network = builder.build().unwrap();
     let mut out = Vec::new();
     let set = Routes::new(Policy::Spray).paths(&network, a, b, 0, &mut out).unwrap();
-    assert_eq!((set.count, set.hops), (1_024, 12));
+    assert_eq!((set.count, set.hops), (1_024, 13));
     let paths: BTreeSet<&[PortId]> = (0..set.count).map(|index| set.path(&out, index)).collect();
     assert_eq!(paths.len(), 1_024, "all different");
     for choice in network.ports_to_switches(first) {
@@ -212,50 +214,6 @@ fn a_pair_without_a_path_is_an_error_that_names_the_pair() {
 }
 
 #[test]
-fn a_host_on_two_switches_is_reached_over_the_nearer_one_and_over_both_if_equal() {
-    let mut builder = Builder::new();
-    let (a, b, c) = (builder.add_host("a"), builder.add_host("b"), builder.add_host("c"));
-    let (left, right) = (builder.add_switch("l", 1), builder.add_switch("r", 1));
-    let (rate, delay) = (Rate::gbps(10), Span::from_us(1));
-    for (host, switch) in [(a, left), (a, right), (b, left), (b, right), (c, right)] {
-        builder.link(host, switch, rate, delay);
-    }
-    builder.link(left, right, rate, delay);
-    let network = builder.build().unwrap();
-    let mut out = Vec::new();
-    let mut routes = Routes::new(Policy::Spray);
-    let set = routes.paths(&network, a, b, 0, &mut out).unwrap();
-    assert_eq!((set.count, set.hops), (2, 2));
-    let set = routes.paths(&network, a, c, 0, &mut out).unwrap();
-    assert_eq!((set.count, set.hops), (1, 2), "never over b, which does not forward");
-    routes.set_up(&network, network.port_between(right, c).unwrap(), false);
-    assert!(routes.paths(&network, a, c, 0, &mut out).is_err());
-    let own = network.port_between(a, right).unwrap();
-    routes.set_up(&network, own, false);
-    let set = routes.paths(&network, c, a, 0, &mut out).unwrap();
-    assert_eq!((set.count, set.hops), (1, 2), "the port towards a is still up");
-}
-
-#[test]
-fn a_link_between_two_hosts_is_preferred_to_the_switch_until_it_fails() {
-    let mut builder = Builder::new();
-    let (a, b) = (builder.add_host("a"), builder.add_host("b"));
-    let switch = builder.add_switch("s", 1);
-    let (rate, delay) = (Rate::gbps(10), Span::from_us(1));
-    builder.link(a, switch, rate, delay);
-    builder.link(b, switch, rate, delay);
-    let cable = builder.link(a, b, rate, delay);
-    let network = builder.build().unwrap();
-    for policy in [Policy::SymmetricEcmp, Policy::Ecmp, Policy::Spray] {
-        let mut routes = Routes::new(policy);
-        assert_eq!(one(&mut routes, &network, 0, 1, 0), [cable]);
-        assert_eq!(one(&mut routes, &network, 1, 0, 0), [cable.reverse()]);
-        routes.set_up(&network, cable, false);
-        assert_eq!(one(&mut routes, &network, 0, 1, 0).len(), 2);
-    }
-}
-
-#[test]
 #[should_panic(expected = "another size")]
 fn routes_refuse_a_second_topology() {
     let mut routes = Routes::new(Policy::Ecmp);
@@ -275,11 +233,11 @@ fn a_tree_of_8192_hosts_keeps_its_distances_in_120_kb() {
 }
 
 /// Generates a random network: the switches form a random tree with some extra, possibly parallel, links, and each
-/// host is attached to one to three of them.
+/// host is attached to one of them.
 fn random_network() -> impl Strategy<Value = Topology> {
     let shape = (2usize..7, 1usize..9);
     let links = (
-        prop::collection::vec(prop::collection::vec(any::<prop::sample::Index>(), 1..4), 7),
+        prop::collection::vec(any::<prop::sample::Index>(), 7),
         prop::collection::vec(any::<prop::sample::Index>(), 9),
         prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 0..12),
     );
@@ -294,7 +252,7 @@ fn random_network() -> impl Strategy<Value = Topology> {
             }
         };
         for (host, on) in hosts.iter().zip(&host_links) {
-            on.iter().for_each(|index| link(*host, switches[index.index(switches.len())]));
+            link(*host, switches[on.index(switches.len())]);
         }
         for place in 1..switches.len() {
             link(switches[place], switches[tree[place].index(place)]);

@@ -330,6 +330,17 @@ fn mistakes_in_a_network_are_named_like_those_in_a_scenario() {
         ("\"40 Gbps\"", "\"0 bps\"", "network:16: link.1.rate = \"0 bps\": must be from 1 Mbps to 1.6 Tbps"),
         ("loss = 0.5", "loss = -1.0", "network:22: link.2.loss = -1.0: must be from 0 to 1"),
         ("a = \"nas\"", "a = \"s0\"", "network: no path joins hosts \"h0\" and \"nas\""),
+        (
+            "a = \"nas\"",
+            "a = [\"nas\", \"h1\"]",
+            "network:19: link.2.a = [\"nas\", \"h1\"]: host \"h1\" has a second link, to \"spine\" besides the one to \"s0\"; \
+             a host has one link, so leave one of them out",
+        ),
+        (
+            "b = \"spine\"\nrate",
+            "b = \"h0\"\nrate",
+            "network:15: link.1.b = \"h0\": host \"h0\" has a second link, to \"s0\" besides the one to \"s0\"; a host has",
+        ),
     ];
     for (from, to, expected) in cases {
         assert!(OWN_NETWORK.contains(from), "{from}");

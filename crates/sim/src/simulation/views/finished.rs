@@ -3,6 +3,7 @@
 use super::super::run::Simulation;
 use super::unheard::Unheard;
 use crate::ids::{Id, RecordId};
+use crate::metrics::slowdown;
 use clearway_topology::NodeId;
 use clearway_units::{Span, Time, sort_by_key};
 
@@ -34,7 +35,7 @@ pub struct FinishedFlow {
     pub start: Time,
     /// The time at which the last byte was delivered.
     pub end: Time,
-    /// The time that the bytes would take alone, sent at line rate at once.
+    /// The shortest time that the bytes would take alone; zero if there are none.
     pub ideal: Span,
 }
 
@@ -46,7 +47,7 @@ impl FinishedFlow {
 
     /// The flow completion time over the ideal one.
     pub fn slowdown(&self) -> f64 {
-        self.fct().ratio(self.ideal)
+        slowdown(self.fct(), self.ideal)
     }
 }
 

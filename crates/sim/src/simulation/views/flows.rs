@@ -1,12 +1,11 @@
 //! Views of flows.
 
-use super::super::ideal::ideal_fct;
 use super::super::lives::Live;
 use super::super::notes::size_of_message;
 use super::super::run::Simulation;
 use super::unheard::{Message, Unheard};
 use crate::ids::{FlowSlot, Id, RecordId};
-use crate::metrics::Record;
+use crate::metrics::{Record, slowdown};
 use crate::model::Pattern;
 use clearway_proto::{Gauges, Rare};
 use clearway_topology::{NodeId, PortId};
@@ -59,7 +58,7 @@ pub struct FlowView {
     pub start: Time,
     /// The time at which the last byte was delivered.
     pub end: Option<Time>,
-    /// The time that the bytes would take alone, sent at line rate at once.
+    /// The shortest time that the bytes would take alone; zero if there are none.
     pub ideal: Span,
     /// The congestion window in bytes; NaN if the transport has none, or the flow is over.
     pub window: f64,
@@ -176,7 +175,6 @@ impl Simulation {
         let (bytes, start) = message.and_then(|message| message.unheard).unwrap_or((0, self.nets.now()));
         let from = self.nets.part_of(live.src.node());
         let route = self.regions[from].hosts.senders.get(slot)?.end.route;
-        let path = self.nets.paths().first(route);
         Some(Record {
             traffic: live.name().traffic,
             number: live.name().number,
@@ -186,7 +184,7 @@ impl Simulation {
             start,
             end: Known::NONE,
             acknowledged: Known::NONE,
-            ideal: ideal_fct(&self.model.topology, path, self.model.framing, bytes),
+            ideal: self.ideal_fct(slot, route, start, bytes),
             delivered: 0,
             stats: None,
             flow: Some(slot),
@@ -205,6 +203,11 @@ struct Told {
 }
 
 impl FlowView {
+    /// The flow completion time over the ideal one; NaN while bytes are not delivered.
+    pub fn slowdown(&self) -> f64 {
+        self.end.map_or(f64::NAN, |end| slowdown(end - self.start, self.ideal))
+    }
+
     fn new(record: &Record, told: Told) -> FlowView {
         let Told { row, end, delivered, state, gauges, stats } = told;
         FlowView {
