@@ -66,7 +66,11 @@ impl Cut {
         });
         let mut ports: Vec<(Span, Span)> = ports.collect();
         sort_by_key(&mut ports, |port| *port);
-        let kind = |ports: &[(Span, Span)]| Kind { ports: ports.len() as u64, frame: ports[0].0, around: ports[0].1 };
+        let kind = |ports: &[(Span, Span)]| Kind {
+            ports: ports.len() as u64,
+            frame: ports[0].0,
+            around: ports[0].1,
+        };
         Cut { kinds: ports.chunk_by(|a, b| a == b).map(kind).collect() }
     }
 
@@ -90,7 +94,7 @@ impl Cut {
         // Too early, and late enough.
         let mut early = least.as_ps();
         let mut late = self.kinds.iter().map(alone).min().unwrap_or(early);
-        while early + 1 < late {
+        while late.saturating_sub(early) > 1 {
             let middle = early + (late - early) / 2;
             if self.carried(Span::from_ps(middle)) >= frames {
                 late = middle;
