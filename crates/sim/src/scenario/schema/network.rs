@@ -94,7 +94,7 @@ declare! {
         credit_class: Tables = none;
         /// The memory that all ports of a switch share under dynamic thresholds, beside the limits of the ports. With
         /// `pfc` and without this key, 32 MB, or twice what headrooms and reserves take if that is more.
-        shared_buffer: Option<Bytes> = none in "10 KB" to "1 TB";
+        shared_buffer: Option<Bytes> = none in "10 KB" to "1000000 TB";
         /// With `shared_buffer`: the multiple of the free memory that a queue may hold. Without it, 1.
         alpha: Option<f64> = none in "0.0001" to "1000";
         /// Priority flow control (IEEE 802.1Qbb): a switch pauses its neighbours before its memory is full, so that no

@@ -292,3 +292,14 @@ fn whatever_parameters_at_the_ends_of_their_ranges_ask_of_ports_reads_back() {
     }
     assert!(read > 300, "{read} scenarios were read");
 }
+
+#[test]
+fn the_memory_that_flow_control_takes_on_long_fast_links_reads_back() {
+    let links = "rate = \"1.6 Tbps\"\ndelay = \"1 s\"\n";
+    let traffic = "[[traffic]]\nkind = \"permutation\"\nsize = \"1 KB\"\n";
+    let topology = format!("[topology]\nkind = \"star\"\nhosts = 40\n{links}");
+    let scenario = parse(&format!("{topology}[transport]\nname = \"rocev2\"\n{traffic}"));
+    let shared = scenario.model.switch.shared.expect("flow control shares memory").size;
+    assert!(shared > Bytes::new(30_000_000_000_000), "headrooms of 40 links of 400 GB each: {shared}");
+    check_reads_back(&scenario);
+}
