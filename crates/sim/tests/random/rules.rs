@@ -111,8 +111,10 @@ fn check_estimate(estimate: &Estimate) -> Result<(), Failure> {
 /// and traces take, which estimates leave out.
 fn check_memory(estimate: &Estimate, results: &Results, peak: usize) -> Result<(), Failure> {
     let entries: usize = results.traces.iter().map(|trace| trace.table().rows()).sum();
-    let allowed =
-        4.0 * estimate.memory_bytes() + 600.0 * results.summary.events as f64 + 500.0 * entries as f64 + 8e6;
+    let allowed = 4.0 * estimate.memory_bytes()
+        + 2_000.0 * results.summary.events as f64
+        + 500.0 * entries as f64
+        + 8e6;
     if peak as f64 <= allowed {
         return Ok(());
     }
