@@ -19,6 +19,8 @@ const TOLD: u64 = 500;
 /// The number of failures of one kind whose scenarios are shown.
 const SHOWN: usize = 3;
 
+/// The number of flows alive at once up to which a scenario is run.
+const LIVE_FLOWS: f64 = 10_000.0;
 /// The number of reasons of refusals that a report names.
 const REASONS: usize = 12;
 
@@ -31,6 +33,8 @@ pub struct Report {
     pub accepted_at_once: u64,
     /// The number that were accepted at once, or without the lines for which they were refused.
     pub accepted: u64,
+    /// The number among these that were not run, for the sake of time.
+    too_large: u64,
     pub refusals: u64,
     /// The number of refusals by their reason.
     reasons: BTreeMap<String, u64>,
@@ -88,11 +92,12 @@ impl fmt::Display for Report {
         let Ran { runs, on_threads, from_checkpoints, events, peak } = self.ran;
         writeln!(
             f,
-            "seed {}: {} cases, {} accepted as drawn, {} after lines were removed, {} refusals",
+            "seed {}: {} cases, {} accepted as drawn, {} after lines were removed ({} too large to run), {} refusals",
             self.seed,
             self.cases,
             self.accepted_at_once,
             self.accepted - self.accepted_at_once,
+            self.too_large,
             self.refusals
         )?;
         writeln!(
@@ -167,16 +172,20 @@ pub fn scenarios(seed: u64, cases: Range<u64>) -> Report {
         let Some(read) = repaired.readable else { continue };
         report.accepted += 1;
         report.accepted_at_once += u64::from(repaired.refusals.is_empty());
+        if read.scenario.estimate().live_flows > LIVE_FLOWS {
+            report.too_large += 1;
+            continue;
+        }
         present.write(case, &read.drawn);
         let checked = |read: &Readable| guarded(|| check(read, &mut Draw::new(!seed, case)));
         match checked(&read) {
             Ok(ran) => report.add(&ran),
             Err(failure) => {
                 // Without the key that limits it, traffic may be much more by default, which takes long.
-                let most = read.scenario.estimate().flows.max(2_000.0);
+                let most = read.scenario.estimate().live_flows.max(1_000.0);
                 let fails_alike = |drawn: &Drawn| {
                     let read = guarded(|| Ok(accepted(drawn))).ok().flatten();
-                    let small = read.filter(|read| read.scenario.estimate().flows <= most);
+                    let small = read.filter(|read| read.scenario.estimate().live_flows <= most);
                     small.is_some_and(|read| checked(&read).is_err_and(|other| other.kind == failure.kind))
                 };
                 let is_shown = report.shows(&failure);
