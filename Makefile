@@ -34,7 +34,7 @@ ENGINE := $(TARGET)/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel lint docs site guides notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed soak test-full soak random mutants fuzz parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel lint docs site guides notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -68,6 +68,10 @@ test-full: test ## Runs the long tests too.
 	$(NEXTEST) run --workspace --locked --release --profile full --run-ignored only
 	$(BIN)/pytest --full
 	@echo "make test-full: everything passed"
+
+random: ## Runs random scenarios over all parameters, and changed scenario files (N=10000 SEED=1 FROM=0; PROFILE=release for a build without checks).
+	RANDOM_CASES=$(or $(N),1000) RANDOM_SEED=$(or $(SEED),1) RANDOM_FROM=$(or $(FROM),0) \
+	  cargo test --locked --quiet $(if $(PROFILE),--profile $(PROFILE)) -p clearway-sim --test random_scenarios -- --ignored --nocapture
 
 mutants: .venv/.dependencies target/tools/bin/cargo-mutants ## Mutates the code and lists the mutants that no test notices (hours; MUTANTS="-p clearway-proto --shard 0/100" for a part).
 	PATH="$(CURDIR)/$(BIN):$(CURDIR)/target/tools/bin:$$PATH" cargo mutants --sharding round-robin $(or $(MUTANTS),-p clearway-proto -p clearway-sim) --output target

@@ -168,7 +168,9 @@ pub fn memory_apart(
     let mut apart = vec![0u64; topology.nodes().len()];
     for port in topology.ports() {
         let room = own.unwrap_or(headroom(port.rate, port.delay, framing, stamp, config.response));
-        apart[port.to.index()] += classes * (room.get() + config.reserve.get());
+        let of_port = room.get().saturating_add(config.reserve.get()).saturating_mul(classes);
+        let sum = &mut apart[port.to.index()];
+        *sum = sum.saturating_add(of_port);
     }
     let switches = topology.hosts()..apart.len();
     match switches.max_by_key(|&node| apart[node]) {

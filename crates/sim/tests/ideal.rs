@@ -229,3 +229,15 @@ fn no_flow_beats_its_ideal_time_in_thousands_of_cases() {
         })
         .unwrap();
 }
+
+#[test]
+fn a_flow_without_a_size_on_several_paths_runs_until_it_is_stopped() {
+    let tree = FatTree::default().build().expect("the default is valid");
+    let mut model = network_for(&transport("fixed-window"), tree);
+    model.routing = Policy::Spray;
+    model.stop = Some(Time::ZERO + Span::from_us(200));
+    add(&mut model, &transport("fixed-window"), vec![Flow { size: None, ..flow(2, 11, 0) }]);
+    let results = run(&model);
+    assert!(results.flows.u64s("delivered_bytes")[0] > 0, "{:?}", results.summary);
+    assert!(results.flows.f64s("slowdown")[0].is_nan(), "it never completes");
+}

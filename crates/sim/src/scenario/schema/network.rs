@@ -68,16 +68,16 @@ declare! {
         marking_at: Option<MarkAt> = none;
         /// With `"red"`: the queue up to which no packet is marked. Without it, what the transports ask for, else 400
         /// KB.
-        red_kmin: Option<Bytes> = none in "0 B" to "1 GB";
+        red_kmin: Option<Bytes> = none in "0 B" to "1 TB";
         /// With `"red"`: the queue above which every packet is marked. Without it, what the transports ask for, else
         /// 1600 KB.
-        red_kmax: Option<Bytes> = none in "0 B" to "1 GB";
+        red_kmax: Option<Bytes> = none in "0 B" to "1 TB";
         /// With `"red"`: the probability of a mark just below `red_kmax`; it rises from 0 at `red_kmin`. Without it,
         /// what the transports ask for, else 0.2.
         red_pmax: Option<f64> = none in "0" to "1";
         /// With `"red"`: the port rate for which the thresholds are given; at others they grow with the rate. Without
         /// it, what the transports ask for, else 100 Gbps.
-        red_rate: Option<Rate> = none in "1 Mbps" to "1.6 Tbps";
+        red_rate: Option<Rate> = none in "1 bps" to "1.6 Tbps";
         /// The largest number of credits that wait at a port. `"auto"`: what the transports ask for by their
         /// parameters. Like all keys of credits, it needs a transport that uses credits.
         credit_queue: Auto<u32> = "auto" in "1" to "1000000";
@@ -95,7 +95,7 @@ declare! {
         credit_class: Tables = none;
         /// The memory that all ports of a switch share under dynamic thresholds, beside the limits of the ports. With
         /// `pfc` and without this key, 32 MB, or twice what headrooms and reserves take if that is more.
-        shared_buffer: Option<Bytes> = none in "10 KB" to "1 TB";
+        shared_buffer: Option<Bytes> = none in "10 KB" to "1000000 TB";
         /// With `shared_buffer`: the multiple of the free memory that a queue may hold. Without it, 1.
         alpha: Option<f64> = none in "0.0001" to "1000";
         /// Priority flow control (IEEE 802.1Qbb): a switch pauses its neighbours before its memory is full, so that no

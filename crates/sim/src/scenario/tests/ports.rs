@@ -272,3 +272,34 @@ fn the_reference_names_the_defaults_of_flow_control_and_of_random_marking() {
         assert!(spec.doc.contains(&default), "{key} should say {default:?}: {}", spec.doc);
     }
 }
+
+#[test]
+fn whatever_parameters_at_the_ends_of_their_ranges_ask_of_ports_reads_back() {
+    let mut read = 0;
+    for info in clearway_proto::TRANSPORTS {
+        for (spec, end) in info.params.iter().flat_map(|spec| [(spec, spec.min), (spec, spec.max)]) {
+            let text = format!(
+                "stop = \"1 ms\"\n[topology]\nkind = \"star\"\n[transport]\nname = \"{}\"\n{} = \"{end}\"\n\
+                 [[traffic]]\nkind = \"permutation\"\n",
+                info.name, spec.name
+            );
+            // Some ends contradict other defaults, such as a bucket below the largest credit.
+            if let Ok(scenario) = parse_with(&text, &Overrides::default()) {
+                check_reads_back(&scenario);
+                read += 1;
+            }
+        }
+    }
+    assert!(read > 300, "{read} scenarios were read");
+}
+
+#[test]
+fn the_memory_that_flow_control_takes_on_long_fast_links_reads_back() {
+    let links = "rate = \"1.6 Tbps\"\ndelay = \"1 s\"\n";
+    let traffic = "[[traffic]]\nkind = \"permutation\"\nsize = \"1 KB\"\n";
+    let topology = format!("[topology]\nkind = \"star\"\nhosts = 40\n{links}");
+    let scenario = parse(&format!("{topology}[transport]\nname = \"rocev2\"\n{traffic}"));
+    let shared = scenario.model.switch.shared.expect("flow control shares memory").size;
+    assert!(shared > Bytes::new(30_000_000_000_000), "headrooms of 40 links of 400 GB each: {shared}");
+    check_reads_back(&scenario);
+}
