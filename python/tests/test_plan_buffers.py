@@ -10,7 +10,8 @@ from conftest import SMALL, Cli
 
 from clearway import _clearway
 from clearway.plan import buffers
-from clearway.plan.networks import network, without_bound
+from clearway.plan.limits import without_bound
+from clearway.plan.networks import network
 
 
 @pytest.mark.parametrize(("speeds", "least", "greatest"), [((10, 40), 19.4, 505.7), ((40, 100), 38.5, 989.4)])

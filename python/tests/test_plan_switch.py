@@ -16,6 +16,7 @@ from conftest import Cli
 from clearway import _clearway
 from clearway.plan import linux_tc, sonic
 from clearway.plan.networks import network
+from clearway.plan.stated import FlowControl, Stated
 from clearway.plan.switches import Port, ports
 
 #: Prints the HTB classes of a device as the kernel holds them: rates in bytes per second, buckets in nanoseconds.
@@ -45,7 +46,7 @@ def test_devices_need_names_of_their_own(pattern: str, why: str) -> None:
 
 
 def test_the_sonic_fragment_names_only_what_it_defines() -> None:
-    config = sonic.config(of("star hosts=3 rate=25Gbps", "Ethernet{lane}"), 46, 256, pfc=True)
+    config = sonic.config(of("star hosts=3 rate=25Gbps", "Ethernet{lane}"), 46, 256, Stated(pfc=FlowControl()))
     assert list(config["PORT_QOS_MAP"]) == ["Ethernet0", "Ethernet4", "Ethernet8"]
     assert config["DSCP_TO_TC_MAP"]["CLEARWAY"]["46"] == "5"
     for queue in config["QUEUE"].values():
@@ -63,7 +64,7 @@ def test_the_sonic_fragment_names_only_what_it_defines() -> None:
 
 def test_without_flow_control_data_gets_the_bound_as_its_limit() -> None:
     (port, *_), cell = of("star hosts=3"), 256
-    config = sonic.config([port], 46, cell, pfc=False)
+    config = sonic.config([port], 46, cell, Stated())
     assert "BUFFER_PG" not in config
     limit = config["BUFFER_PROFILE"][config["BUFFER_QUEUE"]["p0|0"]["profile"]]
     assert int(limit["static_th"]) >= port.data_bytes

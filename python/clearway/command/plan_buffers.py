@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,7 +12,8 @@ from clearway.command.quantity import TIMES, Quantity
 from clearway.command.shared import console, print_json
 from clearway.command.tables import print_texts
 from clearway.plan import buffers as model
-from clearway.plan.networks import network, without_bound
+from clearway.plan.limits import starting, without_bound
+from clearway.plan.networks import named
 
 EXAMPLES = """\b
 Examples:
@@ -74,9 +73,8 @@ TIME = TimeOrZero("time", TIMES, "5.1 us")
 @click.option(
     "--flows",
     type=click.IntRange(0, 10_000_000),
-    default=16,
-    show_default=True,
-    help="Flows that start or end through one port within a busy period (an incast: its senders).",
+    help="Flows that start or end through one port within a busy period.  [default: those of a scenario's largest "
+    "incast, at least 16]",
 )
 @click.option(
     "--busy", type=TIME, default="1 ms", show_default=True, help="Longest busy period, for random credit sizes."
@@ -97,7 +95,7 @@ def buffers(
     credit_sizes: tuple[int, int] | None,
     host_delay: tuple[float, float] | None,
     switch_delay: float,
-    flows: int,
+    flows: int | None,
     busy: float,
     host_queue: str,
     as_json: bool,
@@ -106,13 +104,18 @@ def buffers(
 
     TOPOLOGY is a scenario file, a topology file, or a shape of `clearway list topologies` with its keys. Three
     readings: safe, which no run exceeds; paper and min, the two plain readings of the printed formula.
+
+    The bounds are for expresspass, expresspass-hotnets16 and naive-credit in one class of data, on symmetric paths
+    without loss, flow control or shared memory. A scenario with anything else is refused.
     """
-    scenario = network(topology)
+    scenario, is_scenario = named(topology)
     why = without_bound(scenario)
     if why:
         raise _clearway.ScenarioError(f"{topology[0]}: {why}")
-    if host_delay is None and "host" not in given(topology):
+    if host_delay is None and not is_scenario:
         host_delay = (0.0, 5.1e-6)
+    if flows is None:
+        flows = max(16, starting(scenario)) if is_scenario else 16
     plan = model.plan(
         scenario,
         credit_queue=credit_queue,
@@ -144,14 +147,6 @@ def buffers(
         out.print(f"Breakdown by reading {shown}, for the port of each class with the largest bound.", markup=False)
 
 
-def given(topology: tuple[str, ...]) -> set[str]:
-    """The tables of a scenario file; nothing for others."""
-    try:
-        return set(tomllib.loads(Path(topology[0]).read_text()))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return set()
-
-
 def choose(plan: model.Plan, names: tuple[str, ...]) -> list[model.PortBound] | None:
     """The ports of these names; `None` where none is named."""
     if not names:
@@ -172,9 +167,10 @@ def choose(plan: model.Plan, names: tuple[str, ...]) -> list[model.PortBound] | 
 def headline(plan: model.Plan) -> str:
     """The answer in a sentence."""
     worst = max(plan.ports, key=lambda port: port.bytes("safe"))
+    where = f"{worst.port}, {units.rate(worst.rate_bps)}"
     return (
-        f"At most {units.size(worst.bytes('safe'))} of data wait at any port "
-        f"({worst.port}, {units.rate(worst.rate_bps)}): so much buffer loses no data."
+        f"At most {units.size(worst.bytes('safe'))} of data wait at any port ({where}) while at most "
+        f"{plan.inputs['flows']:,} flows start or end there: so much buffer loses no data."
     )
 
 

@@ -11,15 +11,17 @@ from clearway import _clearway
 from clearway.command.names import Choice, NetworkWord
 from clearway.command.shared import notes
 from clearway.plan import linux_tc, sonic
-from clearway.plan.networks import network
-from clearway.plan.switches import Port, lossless, ports
+from clearway.plan.limits import starting
+from clearway.plan.networks import named
+from clearway.plan.stated import FlowControl, Refused, Stated, stated
+from clearway.plan.switches import Port, ports
 
 EXAMPLES = """\b
 Examples:
   clearway plan switch --target linux-tc star hosts=4 rate="100 Mbps" --dev "p{port}" > switch.sh
   clearway plan switch --target linux-tc leaf-spine leaves=2 rate="1 Gbps" --out scripts
   clearway plan switch --target sonic leaf-spine rate="25 Gbps" --switch tor0 > tor0.json
-  clearway plan switch --target sonic scenarios/rdma-incast.toml --pfc --out config
+  clearway plan switch --target sonic scenarios/rdma-incast.toml --out config
 """
 DEVICES = {"linux-tc": "{switch}-{port}", "sonic": "Ethernet{lane}"}
 ENDINGS = {"linux-tc": "sh", "sonic": "json"}
@@ -34,9 +36,7 @@ ENDINGS = {"linux-tc": "sh", "sonic": "json"}
 @click.option(
     "--flows",
     type=click.IntRange(0, 10_000_000),
-    default=16,
-    show_default=True,
-    help="Delay of hosts, as for `plan buffers`, from which the data queue's limit comes.",
+    help="Flows that start or end through one port, as for `plan buffers`, from which the data queue's limit comes.",
 )
 @click.option("--ecn", is_flag=True, help="linux-tc: mark data at K by RED (which the kernel must have).")
 @click.option("--pfc/--no-pfc", default=None, help="sonic: flow control.  [default: if the scenario has it]")
@@ -50,7 +50,7 @@ def switch(
     names: tuple[str, ...],
     pattern: str | None,
     dscp: int | None,
-    flows: int,
+    flows: int | None,
     ecn: bool,
     pfc: bool | None,
     cell: int,
@@ -58,11 +58,22 @@ def switch(
 ) -> None:
     """Print the settings of every switch port as a script or configuration: credit class, rate, bucket, queue, K, PFC.
 
-    TOPOLOGY is a scenario file, a topology file, or a shape of `clearway list topologies` with its keys.
+    TOPOLOGY is a scenario file, a topology file, or a shape of `clearway list topologies` with its keys. A scenario
+    file's own marking, flow control, classes and buffers are printed; what the target can't say is refused. linux-tc
+    is for the scenarios of `plan buffers`; sonic also for transports that ask for nothing but marks and flow control.
     """
     refuse_strangers(target, ecn=ecn, pfc=pfc)
-    scenario = network(topology)
-    found = ports(scenario, pattern or DEVICES[target], flows)
+    scenario, is_scenario = named(topology)
+    says = Stated(pfc=FlowControl() if pfc else None)
+    if is_scenario:
+        try:
+            says = stated(scenario, target, ecn=ecn, pfc=pfc)
+        except Refused as why:
+            raise _clearway.ScenarioError(f"{topology[0]}: {why}") from None
+    if flows is None:
+        flows = max(16, starting(scenario)) if is_scenario else 16
+    of_switches = ports(scenario, pattern or DEVICES[target], flows, is_scenario=is_scenario)
+    found = {name: [says.at(port) for port in of_switch] for name, of_switch in of_switches.items()}
     for name in names:
         if name not in found:
             raise click.UsageError(
@@ -70,13 +81,12 @@ def switch(
                 f"{', '.join(list(found)[:8])}"
             )
     chosen = {name: found[name] for name in (names or found)}
-    with_pfc = lossless(scenario) if pfc is None else pfc
     dscp = 46 if dscp is None and target == "sonic" else dscp
 
     def text(switches: dict[str, list[Port]], name: str) -> str:
         if target == "linux-tc":
             return linux_tc.script(switches, dscp, ecn=ecn, name=name)
-        configs = {of: sonic.config(ports, dscp or 0, cell, pfc=with_pfc) for of, ports in switches.items()}
+        configs = {of: sonic.config(ports, dscp or 0, cell, says) for of, ports in switches.items()}
         whole = next(iter(configs.values())) if len(configs) == 1 else configs
         return json.dumps(whole, indent=2) + "\n"
 

@@ -17,6 +17,11 @@ def network(words: Sequence[str]) -> _clearway.Scenario:
 
     `words`: a file, or the kind of a shape and its keys, such as `["fat-tree", "k=8", "rate=10Gbps"]`.
     """
+    return named(words)[0]
+
+
+def named(words: Sequence[str]) -> tuple[_clearway.Scenario, bool]:
+    """The network that is named, as `network`, and whether it is a scenario file, which says more than the network."""
     if len(words) == 1:
         words = words[0].split() if not Path(words[0]).exists() else words
     if not words:
@@ -30,7 +35,7 @@ def network(words: Sequence[str]) -> _clearway.Scenario:
             if key in table:
                 raise _clearway.ScenarioError(f"{key}: this key is set twice; set it once")
             table[key] = value
-        return of_table(table, Path())
+        return of_table(table, Path()), False
     if not path.is_file():
         hint = _clearway.suggestion(first, kinds)
         raise _clearway.ScenarioError(f"{first}: is neither a file nor one of {', '.join(kinds)}{hint}; {RIGHT}")
@@ -41,10 +46,10 @@ def network(words: Sequence[str]) -> _clearway.Scenario:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError):
         content = None
     if content is not None and "link" in content and "topology" not in content:
-        return of_table({"kind": "file", "path": path.name}, path.parent)
+        return of_table({"kind": "file", "path": path.name}, path.parent), False
     if content is None and path.suffix != ".toml":
-        return of_table({"kind": kind_of(path), "path": path.name}, path.parent)
-    return _clearway.Scenario.load(path)
+        return of_table({"kind": kind_of(path), "path": path.name}, path.parent), False
+    return _clearway.Scenario.load(path), True
 
 
 def kind_of(path: Path) -> str:
@@ -103,15 +108,3 @@ def sizes(transport: dict[str, object]) -> tuple[int, int]:
         return 84, 84
     least = transport.get("size_min", 76)
     return (least if isinstance(least, int) else 76), 92
-
-
-def without_bound(scenario: _clearway.Scenario) -> str | None:
-    """Why eq. (1) says nothing about this scenario, if it doesn't."""
-    content = tomllib.loads(scenario.to_toml())
-    routing = content.get("network", {}).get("routing", "symmetric-ecmp")
-    if routing != "symmetric-ecmp":
-        return f'network.routing = "{routing}": data must return over its credits\' links; write "symmetric-ecmp"'
-    share = content.get("switch", {}).get("credit_share", 1.0)
-    if share != 1.0:
-        return f"switch.credit_share = {share:g}: eq. (1) is for a link that credits have whole; write 1"
-    return None

@@ -8,25 +8,29 @@ from __future__ import annotations
 
 import math
 
+from clearway.plan.stated import FlowControl, Stated
 from clearway.plan.switches import Port
 
 #: Name of the maps.
 MAP = "CLEARWAY"
 #: Traffic classes, which are queues and priority groups too.
-DATA, LOSSLESS, CREDITS = "0", "3", "5"
-#: HPCC's flow control, as the simulator has it: an eighth of what is free (2 to the power of -3), on again 3 KiB below.
-DYNAMIC_TH, RESERVE, RESUME = "-3", "4096", "3072"
+DATA, LOSSLESS, CREDITS, NOTICES = "0", "3", "5", "6"
+#: DSCP of congestion notifications, as network cards send them.
+NOTICE_DSCP = 48
 
 Table = dict[str, dict[str, str]]
 
 
-def config(ports: list[Port], dscp: int, cell: int, *, pfc: bool) -> dict[str, Table]:
+def config(ports: list[Port], dscp: int, cell: int, says: Stated) -> dict[str, Table]:
     """The fragment for one switch. `cell`: the unit in which the chip's buffer is counted, in bytes."""
-    data = LOSSLESS if pfc else DATA
+    data = LOSSLESS if says.pfc else DATA
+    first = {dscp: CREDITS} if says.credits else {}
+    first |= {NOTICE_DSCP: NOTICES} if says.notices else {}
+    queues = [data, *first.values()]
     tables: dict[str, Table] = {
-        "DSCP_TO_TC_MAP": {MAP: {str(code): CREDITS if code == dscp else data for code in range(64)}},
-        "TC_TO_QUEUE_MAP": {MAP: {data: data, CREDITS: CREDITS}},
-        "TC_TO_PRIORITY_GROUP_MAP": {MAP: {data: data, CREDITS: DATA}},
+        "DSCP_TO_TC_MAP": {MAP: {str(code): first.get(code, data) for code in range(64)}},
+        "TC_TO_QUEUE_MAP": {MAP: {queue: queue for queue in queues}},
+        "TC_TO_PRIORITY_GROUP_MAP": {MAP: {queue: queue if queue == data else DATA for queue in queues}},
         "PORT_QOS_MAP": {},
         "SCHEDULER": {"clearway_data": {"type": "DWRR", "weight": "1"}},
         "WRED_PROFILE": {},
@@ -34,33 +38,34 @@ def config(ports: list[Port], dscp: int, cell: int, *, pfc: bool) -> dict[str, T
         "BUFFER_PROFILE": {},
         "BUFFER_QUEUE": {},
     }
-    if pfc:
+    if says.notices:
+        tables["SCHEDULER"]["clearway_notices"] = {"type": "STRICT"}
+    if says.pfc:
         tables["MAP_PFC_PRIORITY_TO_QUEUE"] = {MAP: {LOSSLESS: LOSSLESS}}
         tables["BUFFER_PG"] = {}
+        if says.pfc.pool is not None:
+            pool = {"type": "ingress", "mode": "dynamic", "size": str(says.pfc.pool)}
+            tables["BUFFER_POOL"] = {"ingress_lossless_pool": pool}
     for port in ports:
-        add(tables, port, data, cell, pfc=pfc)
-    return tables
+        add_data(tables, port, data, says)
+        add_limits(tables, port, data, cell, says.pfc)
+        if says.credits:
+            add_credits(tables, port, cell)
+        if says.notices:
+            tables["QUEUE"][f"{port.device}|{NOTICES}"] = {"scheduler": "clearway_notices"}
+    return {name: table for name, table in tables.items() if table}
 
 
-def add(tables: dict[str, Table], port: Port, data: str, cell: int, *, pfc: bool) -> None:
-    """The entries of one port."""
-    credits_, ecn = f"clearway_credits_{port.speed}", f"clearway_K_{port.speed}"
-    tables["SCHEDULER"][credits_] = {
+def add_credits(tables: dict[str, Table], port: Port, cell: int) -> None:
+    """The class of credits of one port."""
+    name = f"clearway_credits_{port.speed}"
+    tables["SCHEDULER"][name] = {
         "type": "STRICT",
         "meter_type": "bytes",
         "pir": str(port.credit_bps // 8),
         "pbs": str(port.credit_burst),
     }
-    threshold = str(port.marking_bytes)
-    tables["WRED_PROFILE"][ecn] = {
-        "ecn": "ecn_all",
-        "wred_green_enable": "true",
-        "green_min_threshold": threshold,
-        "green_max_threshold": threshold,
-        "green_drop_probability": "100",
-    }
-    tables["QUEUE"][f"{port.device}|{CREDITS}"] = {"scheduler": credits_}
-    tables["QUEUE"][f"{port.device}|{data}"] = {"scheduler": "clearway_data", "wred_profile": ecn}
+    tables["QUEUE"][f"{port.device}|{CREDITS}"] = {"scheduler": name}
     # A frame takes whole cells, a credit one.
     queue = f"clearway_credit_queue_{port.credit_queue}"
     tables["BUFFER_PROFILE"][queue] = {
@@ -69,16 +74,36 @@ def add(tables: dict[str, Table], port: Port, data: str, cell: int, *, pfc: bool
         "static_th": str(port.credit_queue * cell * math.ceil(64 / cell)),
     }
     tables["BUFFER_QUEUE"][f"{port.device}|{CREDITS}"] = {"profile": queue}
+
+
+def add_data(tables: dict[str, Table], port: Port, data: str, says: Stated) -> None:
+    """The queue of data of one port, and its marks."""
+    queue = {"scheduler": "clearway_data"}
+    if says.marks:
+        least, most = says.red.of(port.rate_bps) if says.red else (port.marking_bytes, port.marking_bytes)
+        queue["wred_profile"] = f"clearway_{'red' if says.red else 'K'}_{port.speed}"
+        tables["WRED_PROFILE"][queue["wred_profile"]] = {
+            "ecn": "ecn_all",
+            "wred_green_enable": "true",
+            "green_min_threshold": str(least),
+            "green_max_threshold": str(most),
+            "green_drop_probability": str(says.red.percent if says.red else 100),
+        }
+    tables["QUEUE"][f"{port.device}|{data}"] = queue
+
+
+def add_limits(tables: dict[str, Table], port: Port, data: str, cell: int, pfc: FlowControl | None) -> None:
+    """The memory of one port's data: a limit, or the thresholds of flow control."""
     maps = {"dscp_to_tc_map": MAP, "tc_to_queue_map": MAP, "tc_to_pg_map": MAP}
     if pfc:
         group = f"clearway_pg_{port.speed}_{port.headroom_bytes}"
         tables["BUFFER_PROFILE"][group] = {
             "pool": "ingress_lossless_pool",
-            "size": RESERVE,
-            "dynamic_th": DYNAMIC_TH,
+            "size": str(pfc.reserve),
+            "dynamic_th": str(pfc.exponent),
             "xoff": str(port.headroom_bytes),
-            "xon": RESUME,
-            "xon_offset": RESUME,
+            "xon": str(pfc.resume),
+            "xon_offset": str(pfc.resume),
         }
         tables["BUFFER_PG"][f"{port.device}|{LOSSLESS}"] = {"profile": group}
         maps |= {"pfc_enable": LOSSLESS, "pfc_to_queue_map": MAP}

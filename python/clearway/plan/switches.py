@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from dataclasses import dataclass
 from typing import Any
 
 from clearway import _clearway
 from clearway.plan import buffers
+from clearway.plan.limits import without_bound
 
 #: Names that Linux accepts for a device.
 DEVICE = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
@@ -42,13 +42,15 @@ class Port:
         return f"{whole // 1000}G" if unit and whole % 1000 == 0 else f"{whole}{unit}"
 
 
-def ports(scenario: _clearway.Scenario, pattern: str, flows: int) -> dict[str, list[Port]]:
-    """The ports of each switch.
+def ports(
+    scenario: _clearway.Scenario, pattern: str, flows: int, *, is_scenario: bool = False
+) -> dict[str, list[Port]]:
+    """The ports of each switch. Hosts take the time that a scenario file says, and that of the paper's without one.
 
     `pattern` names devices: `{switch}`, `{port}` (its number at the switch, from 0), `{lane}` (four times that, as
     SONiC counts) and `{to}` (the node at the other end).
     """
-    plan = bounds(scenario, flows)
+    plan = bounds(scenario, flows, is_scenario=is_scenario)
     used = plan.inputs if plan else {"credit_bytes": 84, "frame_bytes": 1538, "flows": flows}
     known = {port.port: port for port in plan.ports} if plan else {}
     found: dict[str, list[Port]] = {}
@@ -83,22 +85,14 @@ def ports(scenario: _clearway.Scenario, pattern: str, flows: int) -> dict[str, l
     return found
 
 
-def bounds(scenario: _clearway.Scenario, flows: int) -> buffers.Plan | None:
+def bounds(scenario: _clearway.Scenario, flows: int, *, is_scenario: bool) -> buffers.Plan | None:
     """The bounds of eq. (1), where there are any."""
+    if without_bound(scenario):
+        return None
     try:
-        return buffers.plan(scenario, flows=flows, host_delay_s=None if has_host_delay(scenario) else (0.0, 5.1e-6))
+        return buffers.plan(scenario, flows=flows, host_delay_s=None if is_scenario else (0.0, 5.1e-6))
     except _clearway.ScenarioError:
         return None
-
-
-def has_host_delay(scenario: _clearway.Scenario) -> bool:
-    """True if the scenario says how long hosts take."""
-    return bool(tomllib.loads(scenario.to_toml()).get("host", {}).get("processing_delay", "0 s") != "0 s")
-
-
-def lossless(scenario: _clearway.Scenario) -> bool:
-    """True if the scenario has flow control."""
-    return tomllib.loads(scenario.to_toml()).get("switch", {}).get("pfc") is True
 
 
 def device_name(pattern: str, row: dict[str, Any]) -> str:
