@@ -180,6 +180,8 @@ export class App {
     this.#known.clear();
     this.fullBytes = LEAST_FULL;
     this.player.take([]);
+    // An estimate ends the run of its number, so nothing asks about the sides before.
+    this.sides = [null, null];
     this.#notice.hide();
     const scene = this.#scene(view.scenario);
     const choices = [view.left, view.right];

@@ -1,4 +1,4 @@
-"""What the live page takes at most, so that it neither freezes nor exhausts the memory of a browser.
+"""The bounds of the live page, within which it neither freezes nor exhausts the memory of a browser.
 
 `web/src/limits.ts` has the same numbers and says where they come from; the page keeps to them whoever wrote it.
 """
