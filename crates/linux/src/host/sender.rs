@@ -377,9 +377,7 @@ impl SendFlow {
     fn release_plain(&mut self, reason: Plain, cx: &mut SendCx<'_>) {
         while self.holds() {
             let payload = self.release_first(Verdict::Accept, cx);
-            if payload > 0 {
-                cx.counters.plain_packet(reason, payload);
-            }
+            cx.counters.plain_packet(reason, payload);
         }
     }
 
