@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from clearway import scratch
+from clearway import reading, scratch
 from clearway._clearway import Error
 from clearway.scratch import uninterrupted
 
@@ -107,7 +107,7 @@ def seal(path: Path, summary: Mapping[str, Any]) -> None:
 def unseal(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     """The summary of a run and the hash of each of its other files; raises `ValueError` if it was changed."""
     try:
-        summary = json.loads((path / SUMMARY).read_bytes().decode())
+        summary = json.loads(read_text(path / SUMMARY))
     except (ValueError, RecursionError):
         raise ValueError(f"{SUMMARY} is damaged (it is not JSON)") from None
     if not isinstance(summary, dict) or "clearway" not in summary:
@@ -130,8 +130,14 @@ def checksum(summary: Mapping[str, Any]) -> str:
 
 def file_hash(file: Path) -> str:
     """SHA-256 of a file, as `sha256sum` prints it."""
-    with file.open("rb") as content:
+    with reading.of_result(file) as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def read_text(file: Path) -> str:
+    """The text of a file of a result."""
+    with reading.of_result(file) as content:
+        return content.read().decode()
 
 
 def recover(path: Path) -> None:
@@ -142,7 +148,7 @@ def recover(path: Path) -> None:
 def is_run(path: Path) -> bool:
     """True if a folder holds a run, damaged or not."""
     try:
-        if "clearway" in json.loads((path / SUMMARY).read_text("utf-8")):
+        if "clearway" in json.loads(read_text(path / SUMMARY)):
             return True
     except (OSError, RecursionError, TypeError, ValueError):
         pass
@@ -173,7 +179,7 @@ def owned(path: Path) -> set[str]:
     if not is_run(path):
         return set()
     try:
-        files = json.loads((path / SUMMARY).read_text("utf-8"))[FILES]
+        files = json.loads(read_text(path / SUMMARY))[FILES]
         return {SUMMARY, *files}
     except (OSError, LookupError, RecursionError, TypeError, ValueError):
         return ALWAYS
@@ -234,7 +240,7 @@ def check_results(path: Path, results: Results | None, *, partial: Collection[st
 def difference(folder: Path, scenario: str) -> str:
     """The keys in which the run in a folder differs from a resolved scenario; empty if it is the same."""
     try:
-        there = (folder / SCENARIO).read_text("utf-8")
+        there = read_text(folder / SCENARIO)
         if body(there) == body(scenario):
             return ""
         theirs, ours = (dict(flat(tomllib.loads(text))) for text in (there, scenario))
@@ -265,7 +271,7 @@ def body(scenario: str) -> str:
 def is_finished(path: Path) -> bool:
     """True if the run in a folder came to its end."""
     try:
-        return bool(json.loads((path / SUMMARY).read_text("utf-8"))["ended"] != "interrupted")
+        return bool(json.loads(read_text(path / SUMMARY))["ended"] != "interrupted")
     except (OSError, LookupError, RecursionError, TypeError, ValueError):
         return False
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import click
 
-from clearway import _clearway, units
+from clearway import _clearway, reading, units
 from clearway.command.names import Choice, NetworkWord
 from clearway.command.quantity import TIMES, Quantity
 from clearway.command.shared import console, print_json
@@ -147,8 +146,8 @@ def buffers(
 def given(topology: tuple[str, ...]) -> set[str]:
     """The tables of a scenario file; nothing for others."""
     try:
-        return set(tomllib.loads(Path(topology[0]).read_text()))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return set(reading.toml(Path(topology[0])))
+    except _clearway.Error:
         return set()
 
 

@@ -97,7 +97,7 @@ def recorded(path: Path) -> Recorded:
         summary, hashes = folder.unseal(path)
         if folder.file_hash(path / folder.SCENARIO) != hashes[folder.SCENARIO]:
             raise ValueError(f"{folder.SCENARIO} is damaged or was edited (its hash is not that in the summary)")
-        text = (path / folder.SCENARIO).read_text("utf-8")
+        text = folder.read_text(path / folder.SCENARIO)
         name, found, version = str(summary["scenario"]), str(summary["hash"]), str(summary["clearway"])
         whole = summary["ended"] != "interrupted"
     except OSError as error:
