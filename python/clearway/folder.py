@@ -128,16 +128,26 @@ def checksum(summary: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
+def bytes_hash(content: bytes) -> str:
+    """SHA-256 of the content of a file, as `sha256sum` prints it."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def file_hash(file: Path) -> str:
     """SHA-256 of a file, as `sha256sum` prints it."""
     with reading.of_result(file) as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
+def read_bytes(file: Path) -> bytes:
+    """The content of a file of a result."""
+    with reading.of_result(file) as content:
+        return content.read()
+
+
 def read_text(file: Path) -> str:
     """The text of a file of a result."""
-    with reading.of_result(file) as content:
-        return content.read().decode()
+    return read_bytes(file).decode()
 
 
 def recover(path: Path) -> None:

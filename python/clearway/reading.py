@@ -12,6 +12,8 @@ from clearway._clearway import Error
 
 #: Most bytes of a text that people write, as of a scenario file.
 TEXT_MAX = 16_000_000
+#: Most bytes of a list of flows that a scenario names.
+LIST_MAX = 256_000_000
 #: Most levels of tables and lists in each other; more would end in an error of the interpreter.
 LEVELS_MAX = 50
 #: Whole numbers of TOML have 64 bits.

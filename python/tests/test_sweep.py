@@ -246,6 +246,9 @@ def files_of(folder: Path) -> dict[str, Any]:
                 for key, value in json.loads(path.read_bytes()).items()
                 if key not in ("measured", "checksum")
             }
+        elif name == "sweep.json":
+            found[name] = {**json.loads(path.read_bytes()), "checksum": None}
+            found[name]["files"].pop("costs.csv", None)
         elif name != "costs.csv":
             found[name] = path.read_bytes()
     return found

@@ -74,7 +74,7 @@ def sweep(
     """
     from clearway.jobs.progress import bar
     from clearway.machine import memory_limit
-    from clearway.sweeps.file import read
+    from clearway.sweeps.copies import read
     from clearway.sweeps.layout import summary_texts
     from clearway.sweeps.run import Plan, run, workers
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -80,18 +79,6 @@ class Spec:
         if isinstance(self.scenario, str) and "\n" in self.scenario:
             return _clearway.Scenario.parse(self.scenario, self.origin, self.base, **given)
         return _clearway.Scenario.load(self.scenario, **given)
-
-    def to_toml(self) -> str:
-        """The text of a file that asks for the same sweep, wherever it lies."""
-        content = dict(self.content)
-        if isinstance(self.scenario, Mapping):
-            content["scenario"] = dict(self.scenario)
-        elif isinstance(self.scenario, str) and "\n" in self.scenario:
-            content["scenario"] = tomllib.loads(self.scenario)
-        else:
-            content["scenario"] = str(Path(self.scenario).resolve())
-        order = {key: content[key] for key in ("name", "scenario") if not isinstance(content.get(key), dict | None)}
-        return tomli_w.dumps({"name": self.name, **order, **content})
 
 
 def covers(row: Settings, choice: Choice) -> bool:

@@ -27,15 +27,14 @@ from clearway.machine import disk_left, memory_limit
 from clearway.naming import OUT, safe_name
 from clearway.result import fill
 from clearway.runner import simulate
-from clearway.sweeps import file, frame, result
+from clearway.sweeps import copies, file, frame, record, saved, target
 from clearway.sweeps.file import Spec
 from clearway.sweeps.points import Column, Point, columns, folder_names, resolve
-from clearway.sweeps.result import Sweep
+from clearway.sweeps.record import KEY, Entry, Record
+from clearway.sweeps.result import Sweep, assembled
 
 #: Files of a store's entry: the summary of the run, and the numbers of the frame.
 SUMMARY, MEASURED = "run.json", "measured.json"
-#: The key of a run's summary that names its result in the store.
-KEY = "key"
 
 
 def sweep(
@@ -73,7 +72,7 @@ def sweep(
     """
     asked = [axes, zips, cases, points, exclude, labels]
     if not any(asked) and isinstance(scenario, str | Path) and "\n" not in str(scenario):
-        spec = file.read(scenario, set)
+        spec = copies.read(scenario, set)
         spec = spec if name is None else file.of_content({**spec.content, "name": name}, spec.origin, spec.base, name)
     else:
         spec = file.of_content(
@@ -174,11 +173,12 @@ class Plan:
         memory: int | None = None,
     ) -> Plan:
         """Resolves all points and checks the target; nothing is written. No point may take more than `memory` bytes."""
-        target = Path(out) if out is not None else OUT / safe_name(spec.name)
-        found = resolve(spec, how(), memory, None if memory is None else disk_left(target))
-        check_target(target, force=force)
-        kept = Store(store if store is not None else target.parent / ".store")
-        return cls(spec, found, folder_names(found), columns(spec, found, frame.TAKEN), target, kept)
+        place = Path(out) if out is not None else OUT / safe_name(spec.name)
+        found = resolve(spec, how(), memory, None if memory is None else disk_left(place))
+        names = folder_names(found)
+        target.check(place, found, names, force=force)
+        kept = Store(store if store is not None else place.parent / ".store")
+        return cls(spec, found, names, columns(spec, found, frame.TAKEN), place, kept)
 
     def room(self, memory: int | None) -> int:
         """The number of points that can run at a time in `memory` bytes, one at least, whichever of them meet."""
@@ -203,41 +203,37 @@ class Plan:
 
     def publish(self, index: int, entry: Path, summary: dict[str, Any]) -> None:
         """Makes a folder that `clearway.load` reads from a result of the store, unless it is there already."""
-        point, target = self.points[index], self.out / result.RUNS / self.names[index]
+        point, place = self.points[index], self.out / record.RUNS / self.names[index]
         files = [file for file in entry.iterdir() if file.name not in (SUMMARY, MEASURED, MANIFEST)]
-        if is_published(target, point.key, files):
+        if is_published(place, point.key, files):
             return
-        with folder.draft(target, force=True, durable=False) as made:
+        with folder.draft(place, force=True, durable=False) as made:
             for file in files:
                 link(file, made / file.name)
             folder.seal(made, {**summary, "overrides": point.overrides, KEY: point.key})
 
-    def write(self) -> None:
-        """Writes the tables of the sweep."""
-        made = self.result(interrupted=False)
-        result.write(made, self.spec.to_toml())
+    def begin(self) -> Record:
+        """Writes into the folder which sweep it is, before the first point is run; no tables belong to it yet."""
+        points = [Entry(name, point.key, point.identity) for name, point in zip(self.names, self.points, strict=True)]
+        kept = Record(self.spec.name, self.columns, points)
+        contents = copies.contents(self.spec, self.points)
+        before = record.files_of(self.out)
+        kept.write(self.out)
+        for name, content in contents.items():
+            files.replace(self.out / name, content)
+        for name in before:  # Of another sweep, whose place this one takes.
+            if name.startswith(f"{copies.FILES}/") and name not in contents:
+                (self.out / name).unlink(missing_ok=True)
+        kept = kept.sealed(self.out, contents)
+        kept.write(self.out)
+        return kept
 
     def result(self, *, interrupted: bool) -> Sweep:
         """The sweep as far as it was run."""
-        measures = {
-            at: [{**row["measures"], "folder": f"{result.RUNS}/{self.names[at]}"}] for at, row in self.rows.items()
-        }
-        runs, described = frame.table(self.columns, measures, frame.MEASURES)
-        sizes, of_sizes = frame.table(self.columns, {at: row["sizes"] for at, row in self.rows.items()}, frame.SIZES)
-        costs, _ = frame.table(self.columns, {at: [row] for at, row in self.costs.items()}, frame.COSTS)
-        failed = {at: [{"error": failure.message}] for at, failure in self.failures.items()}
-        failures, _ = frame.table(self.columns, failed, frame.ERRORS)
-        return Sweep(
-            name=self.spec.name,
-            out=self.out,
-            frame=runs,
-            sizes=sizes,
-            costs=costs,
-            failures=failures,
-            axes={column.key: column.name for column in self.columns},
-            described={"runs": described, "fct_by_size": of_sizes},
-            points=len(self.points),
-            interrupted=interrupted,
+        folders = [f"{record.RUNS}/{name}" for name in self.names]
+        failed = {at: failure.message for at, failure in self.failures.items()}
+        return assembled(
+            self.spec.name, self.out, self.columns, folders, self.rows, self.costs, failed, interrupted=interrupted
         )
 
 
@@ -245,12 +241,6 @@ class Plan:
 def how() -> str:
     """Hash of how results come about: the simulator as compiled, and the code that runs it and writes its results."""
     return sources.digest(sources.engine_hash(), sources.fingerprint(simulate, fill, frame.measure))
-
-
-def check_target(path: Path, *, force: bool) -> None:
-    """Refuses a folder of something else."""
-    if not result.is_sweep(path) and not (path / result.FILE).exists():
-        folder.check_target(path, force=force)
 
 
 def is_published(target: Path, key: str, files: Sequence[Path]) -> bool:
@@ -314,9 +304,10 @@ def compute(resolved: str, version: str) -> dict[str, bytes]:
 def run(plan: Plan, workers: Workers, progress: Progress = lambda _: None) -> Sweep:
     """Runs the points that have no result yet, and writes the sweep's folder."""
     plan.store.clean()
-    files.clean(plan.out)
-    scratch.clean(plan.out / result.RUNS, folder.owned)
-    files.replace(plan.out / result.FILE, plan.spec.to_toml().encode())
+    for place in (plan.out, plan.out / copies.FILES):
+        files.clean(place)
+    scratch.clean(plan.out / record.RUNS, folder.owned)
+    kept = plan.begin()
     tally = Tally(len(plan.points))
     interrupted = False
     try:
@@ -333,8 +324,9 @@ def run(plan: Plan, workers: Workers, progress: Progress = lambda _: None) -> Sw
     except KeyboardInterrupt:
         interrupted = True
     plan.store.clean()
-    plan.write()
-    return plan.result(interrupted=interrupted)
+    found = plan.result(interrupted=interrupted)
+    saved.write(found, kept)
+    return found
 
 
 def task(plan: Plan, index: int, workers: Workers) -> Task:

@@ -11,6 +11,7 @@ from typing import Any
 from clearway import _clearway, folder
 from clearway._clearway import Error
 from clearway.machine import memory_limit
+from clearway.scenario.named import named_files
 from clearway.view.start import Expected, Scene, Side
 
 #: The most sides that the page shows beside each other.
@@ -149,19 +150,8 @@ def of_runs(name: str, runs: Sequence[Recorded], asked: Asked, found: Opened) ->
 
 
 def files_of(scenario: _clearway.Scenario) -> Iterator[str]:
-    """The full paths of the files that a scenario names: in the resolved scenario each stands beside its hash."""
-
-    def walk(node: Any) -> Iterator[str]:
-        if isinstance(node, dict):
-            for key, value in node.items():
-                if isinstance(value, str) and ("hash" if key == "path" else f"{key}_hash") in node:
-                    yield str(Path(value).resolve())
-                yield from walk(value)
-        elif isinstance(node, list):
-            for each in node:
-                yield from walk(each)
-
-    return walk(tomllib.loads(scenario.to_toml()))
+    """The full paths of the files that a scenario names."""
+    return (full for _, full in named_files(tomllib.loads(scenario.to_toml())))
 
 
 def strings(node: Any) -> Iterator[str]:
