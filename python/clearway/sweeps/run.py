@@ -22,13 +22,14 @@ from clearway.jobs import files, sources
 from clearway.jobs.processes import Processes
 from clearway.jobs.progress import Progress, Tally, bar
 from clearway.jobs.store import MANIFEST, Store
-from clearway.jobs.workers import Done, Failure, InProcess, Task, Workers, cores
+from clearway.jobs.workers import Done, Failure, Limits, Task, Workers, cores
 from clearway.machine import disk_left, memory_limit
 from clearway.naming import OUT, safe_name
 from clearway.result import fill
 from clearway.runner import simulate
 from clearway.sweeps import copies, file, frame, record, saved, target
 from clearway.sweeps.file import Spec
+from clearway.sweeps.limits import PointLimits, limits
 from clearway.sweeps.points import Column, Point, columns, folder_names, resolve
 from clearway.sweeps.record import KEY, Entry, Record
 from clearway.sweeps.result import Sweep, assembled
@@ -54,6 +55,8 @@ def sweep(
     on: str | None = None,
     force: bool = False,
     progress: Progress | None = None,
+    point_timeout: str | float | None = None,
+    point_memory: str | int | None = None,
 ) -> Sweep:
     """Runs a scenario at every point that the axes span, and returns one data frame of the results.
 
@@ -65,6 +68,9 @@ def sweep(
     The results are written to the folder `out` (default: `out/NAME`); `store` (default: `.store` beside it) keeps the
     result of every point, so that none is run twice: after Ctrl-C, a crash, or in another sweep. `processes` run at a
     time, one a core by default. `on` names a cluster: `dask://HOST:PORT` or `slurm`.
+
+    `point_timeout`, such as `"10 min"` or seconds, and `point_memory`, such as `"4 GB"` or bytes, bound every point;
+    one that exceeds them fails. By default there is no bound of time, and that of memory is a share of the machine.
 
     A point that fails is in `failures` of the result, and the others go on. Ctrl-C raises `Interrupted`, whose
     `partial` is the sweep as far as it was finished. All mistakes are found, and raised as `Error`, before anything is
@@ -81,7 +87,9 @@ def sweep(
             Path(),
             name or name_of(scenario),
         )
-    plan = Plan.of(spec, out, store, force=force, memory=memory_limit() if on is None else None)
+    asked_limits = PointLimits.of(point_timeout, point_memory, on)
+    memory = memory_limit() if on is None else None
+    plan = Plan.of(spec, out, store, force=force, memory=memory, limits=asked_limits)
     with bar(spec.name, quiet=progress is not None) as shown, closing(workers(plan, processes, on)) as staff:
         found = run(plan, staff, progress or shown)
     if found.interrupted:
@@ -130,9 +138,10 @@ def name_of(scenario: str | Path | Mapping[str, Any]) -> str:
 
 
 def workers(plan: Plan, processes: int | None, on: str | None = None) -> Workers:
-    """The workers of a sweep: this process for one run at a time, processes of this machine, or a cluster.
+    """The workers of a sweep: processes of this machine, also for one run at a time, or a cluster.
 
-    There are no more processes than have room in the memory of the machine, if the largest points meet.
+    A run that aborts takes its process with it, so none runs in this one. There are no more processes than have room
+    in the memory of the machine, if the largest points meet.
     """
     if on is not None:
         from clearway.jobs.cluster import connect
@@ -141,8 +150,7 @@ def workers(plan: Plan, processes: int | None, on: str | None = None) -> Workers
     count = cores() if processes is None else processes
     if count < 1:
         raise Error(f"processes = {count}: write 1 or more")
-    count = min(count, plan.room(memory_limit()))
-    return Processes(count) if count > 1 else InProcess()
+    return Processes(min(count, plan.room(memory_limit())))
 
 
 @dataclass
@@ -161,6 +169,8 @@ class Plan:
     #: Costs of each run.
     costs: dict[int, dict[str, Any]] = field(default_factory=dict)
     failures: dict[int, Failure] = field(default_factory=dict)
+    #: Limits of every point, as they were asked for.
+    limits: PointLimits = field(default_factory=PointLimits)
 
     @classmethod
     def of(
@@ -171,6 +181,7 @@ class Plan:
         *,
         force: bool = False,
         memory: int | None = None,
+        limits: PointLimits | None = None,
     ) -> Plan:
         """Resolves all points and checks the target; nothing is written. No point may take more than `memory` bytes."""
         place = Path(out) if out is not None else OUT / safe_name(spec.name)
@@ -178,7 +189,8 @@ class Plan:
         names = folder_names(found)
         target.check(place, found, names, force=force)
         kept = Store(store if store is not None else place.parent / ".store")
-        return cls(spec, found, names, columns(spec, found, frame.TAKEN), place, kept)
+        described = columns(spec, found, frame.TAKEN)
+        return cls(spec, found, names, described, place, kept, limits=limits or PointLimits())
 
     def room(self, memory: int | None) -> int:
         """The number of points that can run at a time in `memory` bytes, one at least, whichever of them meet."""
@@ -312,7 +324,8 @@ def run(plan: Plan, workers: Workers, progress: Progress = lambda _: None) -> Sw
     interrupted = False
     try:
         todo = [index for index in range(len(plan.points)) if not plan.take(index)]
-        tasks = {plan.names[index]: task(plan, index, workers) for index in todo}
+        bounds = limits(plan.limits, [plan.points[index] for index in todo], workers.count, memory_limit())
+        tasks = {plan.names[at]: task(plan, at, workers, bound) for at, bound in zip(todo, bounds, strict=True)}
         by_name = {plan.names[index]: index for index in todo}
         tally.start(list(tasks.values()))
         progress(tally)
@@ -329,12 +342,12 @@ def run(plan: Plan, workers: Workers, progress: Progress = lambda _: None) -> Sw
     return found
 
 
-def task(plan: Plan, index: int, workers: Workers) -> Task:
+def task(plan: Plan, index: int, workers: Workers, bounds: Limits) -> Task:
     """The task of running a point."""
     point, name = plan.points[index], plan.names[index]
     weight = max(point.cpu_s, 1e-3)
     if workers.share_files:
-        return Task(name, keep, (point.resolved, point.key, str(plan.store.folder.resolve())), weight)
+        return Task(name, keep, (point.resolved, point.key, str(plan.store.folder.resolve())), weight, bounds)
     return Task(name, compute, (point.resolved, how()), weight)
 
 
