@@ -353,14 +353,14 @@ def task(plan: Plan, index: int, workers: Workers, bounds: Limits) -> Task:
 
 def settle(plan: Plan, index: int, done: Done) -> None:
     """Takes the answer for a point: its result, or its failure."""
-    failure = done.failure
-    if failure is None:
-        try:
-            if done.result is not None:
-                plan.store.put_files(plan.points[index].key, done.result)
-            if plan.take(index):
-                return
-            failure = Failure("its result was damaged before it could be read")
-        except Error as error:
-            failure = Failure(str(error))
+    failure, key = done.failure, plan.points[index].key
+    try:
+        if done.result is not None:
+            plan.store.put_files(key, done.result)
+        # Another command may have made the result for which a worker waited until its time was over.
+        if (failure is None or key in plan.store) and plan.take(index):
+            return
+        failure = failure or Failure("its result was damaged before it could be read")
+    except Error as error:
+        failure = failure or Failure(str(error))
     plan.failures[index] = failure
