@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from clearway.result import Run, load
     from clearway.runner import run
     from clearway.stepping import Stepped, open  # noqa: A004 - see there
-    from clearway.sweeps.result import Sweep, load_sweep
+    from clearway.sweeps.result import Sweep
     from clearway.sweeps.run import sweep
+    from clearway.sweeps.saved import load_sweep
 
 __all__ = [
     "Comparison",
@@ -59,7 +60,7 @@ _LATER = {
     "Sweep": "clearway.sweeps.result",
     "compare": "clearway.comparison",
     "load": "clearway.result",
-    "load_sweep": "clearway.sweeps.result",
+    "load_sweep": "clearway.sweeps.saved",
     "metrics": "clearway.metrics",
     "open": "clearway.stepping",
     "run": "clearway.runner",

@@ -138,13 +138,13 @@ def is_waiting(out: str | Path) -> bool:
     return (folder_of(Path(out)) / STATE).exists()
 
 
-def seconds(every: str | float) -> float:
-    """The wall time between two checkpoints in seconds."""
+def seconds(every: str | float, name: str = "checkpoint") -> float:
+    """A wall time in seconds, such as that between two checkpoints; `name` stands for it in messages."""
     if isinstance(every, str):
         found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([a-z]+)\s*", every)
         value = float(found[1]) * UNITS.get(found[2], math.nan) if found else math.nan
     else:
         value = float(every)
     if not 0 < value < math.inf:
-        raise Error(f'checkpoint = {every!r}: write a wall time above 0 such as "30 s", "10 min" or "2 h"')
+        raise Error(f'{name} = {every!r}: write a wall time above 0 such as "30 s", "10 min" or "2 h"')
     return value

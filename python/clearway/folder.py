@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from clearway import ended, scratch
+from clearway import ended, reading, scratch
 from clearway._clearway import Error
 from clearway.scratch import uninterrupted
 
@@ -107,7 +107,7 @@ def seal(path: Path, summary: Mapping[str, Any]) -> None:
 def unseal(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     """The summary of a run and the hash of each of its other files; raises `ValueError` if it was changed."""
     try:
-        summary = json.loads((path / SUMMARY).read_bytes().decode())
+        summary = json.loads(read_text(path / SUMMARY))
     except (ValueError, RecursionError):
         raise ValueError(f"{SUMMARY} is damaged (it is not JSON)") from None
     if not isinstance(summary, dict) or "clearway" not in summary:
@@ -128,10 +128,26 @@ def checksum(summary: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
+def bytes_hash(content: bytes) -> str:
+    """SHA-256 of the content of a file, as `sha256sum` prints it."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def file_hash(file: Path) -> str:
     """SHA-256 of a file, as `sha256sum` prints it."""
-    with file.open("rb") as content:
+    with reading.of_result(file) as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def read_bytes(file: Path) -> bytes:
+    """The content of a file of a result."""
+    with reading.of_result(file) as content:
+        return content.read()
+
+
+def read_text(file: Path) -> str:
+    """The text of a file of a result."""
+    return read_bytes(file).decode()
 
 
 def recover(path: Path) -> None:
@@ -142,7 +158,7 @@ def recover(path: Path) -> None:
 def is_run(path: Path) -> bool:
     """True if a folder holds a run, damaged or not."""
     try:
-        if "clearway" in json.loads((path / SUMMARY).read_text("utf-8")):
+        if "clearway" in json.loads(read_text(path / SUMMARY)):
             return True
     except (OSError, RecursionError, TypeError, ValueError):
         pass
@@ -173,7 +189,7 @@ def owned(path: Path) -> set[str]:
     if not is_run(path):
         return set()
     try:
-        files = json.loads((path / SUMMARY).read_text("utf-8"))[FILES]
+        files = json.loads(read_text(path / SUMMARY))[FILES]
         return {SUMMARY, *files}
     except (OSError, LookupError, RecursionError, TypeError, ValueError):
         return ALWAYS
@@ -234,7 +250,7 @@ def check_results(path: Path, results: Results | None, *, partial: Collection[st
 def difference(folder: Path, scenario: str) -> str:
     """The keys in which the run in a folder differs from a resolved scenario; empty if it is the same."""
     try:
-        there = (folder / SCENARIO).read_text("utf-8")
+        there = read_text(folder / SCENARIO)
         if body(there) == body(scenario):
             return ""
         theirs, ours = (dict(flat(tomllib.loads(text))) for text in (there, scenario))
@@ -265,7 +281,7 @@ def body(scenario: str) -> str:
 def is_finished(path: Path) -> bool:
     """True if the run in a folder came to its end."""
     try:
-        return bool(json.loads((path / SUMMARY).read_text("utf-8"))["ended"] not in ended.CUT_OFF)
+        return bool(json.loads(read_text(path / SUMMARY))["ended"] not in ended.CUT_OFF)
     except (OSError, LookupError, RecursionError, TypeError, ValueError):
         return False
 

@@ -124,6 +124,17 @@ def pages(column: int) -> int:
     return count * os.sysconf("SC_PAGE_SIZE")
 
 
+def taken(process: int | str = "self") -> int | None:
+    """The memory that a process has taken for itself, in bytes, without files that it maps; `None` where the system
+    does not say it, or if there is no such process.
+    """
+    try:
+        fields = Path(f"/proc/{process}/statm").read_text().split()
+        return (int(fields[1]) - int(fields[2])) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return None
+
+
 def nearest(path: Path) -> Path:
     """The folder in which a path will be made: the nearest above it that exists."""
     place = path.resolve()

@@ -255,7 +255,7 @@ def read(path: Path) -> Run:
         for name, sha256 in hashes.items():
             if name not in of_tables and folder.file_hash(path / name) != sha256:
                 raise ValueError(f"{name} is damaged or was edited (its hash is not that in the summary)")
-        scenario = (path / folder.SCENARIO).read_text("utf-8")
+        scenario = folder.read_text(path / folder.SCENARIO)
         found = {table: tables.read_parquet(path / file, hashes[file]) for file, table in of_tables.items()}
         traced = traces.read(path, summary.get("traces", {}), hashes)
     except OSError as error:

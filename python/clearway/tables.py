@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from clearway import _clearway
+from clearway import _clearway, reading
 from clearway.panics import silenced
 
 #: The key of a parquet file's metadata under which the units and meanings of its columns are.
@@ -127,7 +127,7 @@ def read_parquet(file: Path, sha256: str) -> tuple[pl.DataFrame, Columns]:
 
     Raises `ValueError` for a file with another hash, or with columns that this version does not write.
     """
-    with file.open("rb") as content:
+    with reading.of_result(file) as content:
         if hashlib.file_digest(content, "sha256").hexdigest() != sha256:
             raise ValueError(f"{file.name} is damaged or was edited (its hash is not that in the summary)")
         try:

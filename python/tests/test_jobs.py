@@ -16,7 +16,7 @@ from clearway.jobs import files
 from clearway.jobs.processes import Processes
 from clearway.jobs.progress import Tally, clock
 from clearway.jobs.store import DRAFTS, Store, draft_name
-from clearway.jobs.workers import Done, InProcess, Task, Workers
+from clearway.jobs.workers import Done, InProcess, Limits, Task, Workers
 
 
 def double(number: int) -> int:
@@ -40,6 +40,13 @@ def kill_me_once(note: str) -> str:
 
 def kill_me(_: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def take(size: int, seconds: float) -> int:
+    """Takes memory for a while."""
+    taken = b"x" * size
+    time.sleep(seconds)
+    return len(taken)
 
 
 def pid(_: int) -> int:
@@ -95,6 +102,49 @@ def test_a_task_whose_worker_is_killed_is_tried_again_and_then_fails_alone(tmp_p
     assert "SIGKILL" in failure.message
     assert "tried 2 times" in failure.message
     assert [found[task.name].result for task in others] == [2 * number for number in range(20)]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_task_that_exceeds_a_limit_is_ended_and_fails_alone(count: int) -> None:
+    workers = Processes(count)
+    large = Task("large", take, (500_000_000, 600), limits=Limits(memory_bytes=200_000_000))
+    slow = Task("slow", time.sleep, (600,), limits=Limits(wall_s=0.5))
+    others = [Task(f"{number}", double, (number,), limits=Limits(memory_bytes=200_000_000)) for number in range(20)]
+    found = results(workers, [large, *others, slow])
+    workers.close()
+    failures = {name: done.failure.message for name, done in found.items() if done.failure}
+    assert failures == {
+        "large": "it took more than 200 MB of memory, its limit",
+        "slow": "it took more than 0.5 s, the limit of its time",
+    }
+    assert [found[task.name].result for task in others] == [2 * number for number in range(20)]
+
+
+def keep_memory(size: int) -> None:
+    KEPT.append(b"x" * size)
+
+
+#: Memory that a worker does not give back.
+KEPT: list[bytes] = []
+
+
+def test_a_task_does_not_fail_for_the_memory_of_those_before_it() -> None:
+    workers = Processes(1)
+    limits = Limits(memory_bytes=200_000_000)
+    tasks = [Task(f"{number}", keep_memory, (90_000_000,), limits=limits) for number in range(3)]
+    last = Task("last", take, (90_000_000, 1.0), limits=limits)
+    found = results(workers, [*tasks, last])
+    workers.close()
+    assert {name: done.failure for name, done in found.items()} == dict.fromkeys(["0", "1", "2", "last"])
+    assert found["last"].result == 90_000_000
+
+
+def test_a_worker_is_what_the_system_ends_first_where_memory_runs_out() -> None:
+    workers = Processes(1)
+    score = Task("score", Path.read_text, (Path("/proc/self/oom_score_adj"),))
+    assert results(workers, [score])["score"].result.strip() == "500"
+    workers.close()
+    assert Path("/proc/self/oom_score_adj").read_text().strip() != "500"
 
 
 def test_a_round_that_is_left_early_leaves_no_task_behind() -> None:

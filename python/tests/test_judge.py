@@ -147,6 +147,21 @@ def made(name: str, *verdicts: str) -> record.Record:
     return record.Record(name, "quick", "c" * 40, "0", "s", "r", "j", ("run", "h"), rows)
 
 
+def test_a_flipped_bit_in_a_record_is_refused_in_a_line_and_never_misread(tmp_path: Path) -> None:
+    figure, kept = replace(fig10.FIGURE, name="pac/fig98"), made("pac/fig98", "reproduced")
+    path = record.save(kept, tmp_path)
+    content, refused = path.read_bytes(), 0
+    for place in range(0, 8 * len(content), 3):
+        changed = bytearray(content)
+        changed[place // 8] ^= 1 << place % 8
+        path.write_bytes(changed)
+        try:
+            assert record.load(figure, tmp_path) == kept
+        except clearway.Error as error:
+            refused += f"{path}: is not the record of a figure, or damaged" in str(error)
+    assert refused > len(content)  # Some bits mean nothing: those of blanks that become other blanks.
+
+
 def test_where_two_figures_judge_one_claim_the_worst_verdict_counts(tmp_path: Path) -> None:
     known = {name: replace(fig10.FIGURE, name=name) for name in ("pac/fig98", "pac/fig99")}
     record.save(made("pac/fig98", "reproduced"), tmp_path)

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 import clearway
 from clearway.jobs.store import Store
+from clearway.jobs.workers import InProcess
 from clearway.sweeps import axes, bands, frame, layout, points
 from clearway.sweeps import run as running
 from clearway.sweeps.amounts import Amount, amount, inline, setting_text
@@ -235,6 +236,12 @@ def swept(tmp_path: Path, processes: int = 1, **more: Any) -> clearway.Sweep:
     )
 
 
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has points run in the process of the test, in which it can replace functions."""
+    monkeypatch.setattr(running, "workers", lambda *_: InProcess())
+
+
 def files_of(folder: Path) -> dict[str, Any]:
     """The files of a sweep's folder that must not differ: all but costs, and the measured part of summaries."""
     found: dict[str, Any] = {}
@@ -246,6 +253,9 @@ def files_of(folder: Path) -> dict[str, Any]:
                 for key, value in json.loads(path.read_bytes()).items()
                 if key not in ("measured", "checksum")
             }
+        elif name == "sweep.json":
+            found[name] = {**json.loads(path.read_bytes()), "checksum": None}
+            found[name]["files"].pop("costs.csv", None)
         elif name != "costs.csv":
             found[name] = path.read_bytes()
     return found
@@ -279,6 +289,7 @@ def test_several_seeds_give_means_with_intervals(tmp_path: Path) -> None:
     assert found.summary_by_size().filter(bucket="all").height == 6
 
 
+@pytest.mark.usefixtures("here")
 def test_nothing_is_run_twice_also_across_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = files_of(swept(tmp_path).out)
     computed: list[str] = []
@@ -304,6 +315,7 @@ def test_two_processes_give_the_same_bytes_as_one(tmp_path: Path) -> None:
     assert one == two
 
 
+@pytest.mark.usefixtures("here")
 def test_a_point_that_fails_stops_no_other_and_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = running.write
 
@@ -324,6 +336,7 @@ def test_a_point_that_fails_stops_no_other_and_is_tried_again(tmp_path: Path, mo
     assert files_of(again.out) == files_of(swept(tmp_path / "undisturbed").out)
 
 
+@pytest.mark.usefixtures("here")
 def test_a_sweep_all_of_whose_points_fail_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise clearway.SimulationError("it broke")
@@ -336,6 +349,7 @@ def test_a_sweep_all_of_whose_points_fail_can_be_read(tmp_path: Path, monkeypatc
     assert "12 of 12 points failed" in again._repr_html_()
 
 
+@pytest.mark.usefixtures("here")
 def test_a_full_disk_is_the_failure_of_the_points_that_it_meets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,8 +38,10 @@ def report(runs: tuple[Path, ...], out: Path | None, force: bool, title: str, qu
     from clearway.report import write_page
     from clearway.report.live import live
     from clearway.report.source import check_page, default_page, source_of
+    from clearway.report.sweeps import missing_text
     from clearway.result import load
-    from clearway.sweeps.result import is_sweep, load_sweep
+    from clearway.sweeps.record import is_sweep
+    from clearway.sweeps.saved import load_sweep
 
     found, folders, sweeps = [], [], []
     for path in runs:
@@ -48,6 +50,8 @@ def report(runs: tuple[Path, ...], out: Path | None, force: bool, title: str, qu
             raise _clearway.Error(f"{path}: {found_there}; name a folder of results, as `clearway run --out` writes it")
         if is_sweep(path):
             sweeps.append(load_sweep(path))
+            if sweeps[-1].missing:
+                notes(quiet=quiet).print(f"{path}: {missing_text(sweeps[-1])}", markup=False)
             continue
         inside = folder.find_runs(path)
         if not inside:

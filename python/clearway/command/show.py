@@ -29,7 +29,7 @@ def show(topology: tuple[str, ...], pair: tuple[str, str] | None, out: Path | No
     networks, neighbouring pods, switches and hosts stand together. With --path, the shortest paths between two hosts
     are drawn with the share of the traffic that each link carries if every switch divides it equally.
     """
-    from clearway import _clearway
+    from clearway import _clearway, reading
     from clearway.command.shared import print_json
     from clearway.page_file import write_text
     from clearway.plan.networks import network
@@ -40,7 +40,7 @@ def show(topology: tuple[str, ...], pair: tuple[str, str] | None, out: Path | No
     graph = graphs.read(scenario, " ".join(Path(word).name for word in topology))
     paths = graph.paths(*ends(scenario, graph, pair)) if pair else None
     out = out or Path(f"{Path(topology[0]).stem}.svg")
-    if out.is_file() and not force and svg.MARK not in start_of(out):
+    if out.is_file() and not force and svg.MARK not in reading.start(out, 1000):
         raise _clearway.Error(f"{out}: there is a file that this command did not draw; name another, or use --force")
     write_text(svg.draw(graph, paths), out, "the picture")
     if as_json:
@@ -50,12 +50,6 @@ def show(topology: tuple[str, ...], pair: tuple[str, str] | None, out: Path | No
         return
     for line in [*summary.text(graph), *(summary.path_text(graph, paths) if paths else []), f"Picture: {out}"]:
         click.echo(line)
-
-
-def start_of(path: Path) -> str:
-    """The first characters of a file."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return file.read(1000)
 
 
 def ends(scenario: object, graph: object, pair: tuple[str, str]) -> tuple[int, int]:

@@ -51,8 +51,18 @@ Examples:
     help="Runs at a time, or jobs of Slurm.  [default: one a processor]",
 )
 @click.option("--on", metavar="CLUSTER", help="Run on a cluster: dask://HOST:PORT, or slurm.")
+@click.option(
+    "--point-timeout", metavar="TIME", help="Time that a point may take, such as '10 min'.  [default: no limit]"
+)
+@click.option(
+    "--point-memory",
+    metavar="SIZE",
+    help="Memory that a point may take, such as '4 GB'.  [default: its share of the machine]",
+)
 @click.option("--dry-run", is_flag=True, help="Check the sweep and list its points; run nothing.")
-@click.option("--force", is_flag=True, help="Write into a folder that holds something else too.")
+@click.option(
+    "--force", is_flag=True, help="Replace another sweep, or write into a folder with other files; they stay."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 def sweep(
@@ -62,6 +72,8 @@ def sweep(
     store: Path | None,
     processes: int | None,
     on: str | None,
+    point_timeout: str | None,
+    point_memory: str | None,
     dry_run: bool,
     force: bool,
     as_json: bool,
@@ -70,17 +82,19 @@ def sweep(
     """Run the scenario of the sweep FILE at every point of its axes.
 
     Writes a folder with a table of all runs (runs.csv, runs.parquet) and a result folder for each run. What was run is
-    kept: after Ctrl-C, a crash, or with more values in FILE, the same command goes on where it was. A point that fails
-    stops no other.
+    kept: after Ctrl-C, a crash, or with more values in FILE, the same command goes on where it was. A point that fails,
+    or exceeds a limit of time or memory, stops no other.
     """
     from clearway.jobs.progress import bar
     from clearway.machine import memory_limit
-    from clearway.sweeps.file import read
+    from clearway.sweeps.copies import read
     from clearway.sweeps.layout import summary_texts
+    from clearway.sweeps.limits import PointLimits
     from clearway.sweeps.run import Plan, run, workers
 
     spec = read(file, settings_dict(settings))
-    plan = Plan.of(spec, out, store, force=force, memory=memory_limit() if on is None else None)
+    limits = PointLimits.of(point_timeout, point_memory, on)
+    plan = Plan.of(spec, out, store, force=force, memory=memory_limit() if on is None else None, limits=limits)
     if dry_run:
         list_points(plan, as_json=as_json, quiet=quiet)
         return 0

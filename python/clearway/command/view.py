@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clearway import _clearway
+from clearway import _clearway, reading
 from clearway.command.names import TRANSPORTS, ScenarioOrRun
 from clearway.command.shared import notes, settings_dict, settings_options
 
@@ -103,15 +103,9 @@ def write(page: str, scenes: list[Scene], html: Path, *, force: bool) -> None:
     from clearway.page_file import write_text
     from clearway.view.start import MARK, with_start
 
-    if html.is_file() and not force and MARK not in start_of(html):
+    if html.is_file() and not force and MARK not in reading.start(html, 2000):
         raise _clearway.Error(f"{html}: there is a file that this command did not write; name another, or use --force")
     write_text(with_start(page, scenes), html, "the page")
-
-
-def start_of(path: Path) -> str:
-    """The first characters of a file."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return file.read(2000)
 
 
 def serve(page: str, scenes: list[Scene], native: bool, port: int, *, browser: bool, quiet: bool) -> None:

@@ -13,6 +13,20 @@ from clearway._clearway import Error
 
 
 @dataclass(frozen=True)
+class Limits:
+    """Bounds of a task. A worker process that exceeds one is ended, and the task counts as failed."""
+
+    #: Seconds from its start to its end.
+    wall_s: float | None = None
+    #: Bytes of memory, besides those that a worker takes without a task.
+    memory_bytes: int | None = None
+
+    def __bool__(self) -> bool:
+        """True if there is any bound."""
+        return self != Limits()
+
+
+@dataclass(frozen=True)
 class Task:
     """A call of a function, which another process may make: the function is found there by module and name."""
 
@@ -22,6 +36,8 @@ class Task:
     arguments: tuple[Any, ...] = ()
     #: Estimate of its CPU time in any unit; large tasks are done first, so that no core idles at the end.
     weight: float = 1.0
+    #: Bounds that worker processes of this machine keep.
+    limits: Limits = field(default_factory=Limits)
 
     def __call__(self) -> Any:
         """Does the task in this process."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tomli_w
 
-from clearway import _clearway
+from clearway import _clearway, reading
 
 
 def network(words: Sequence[str]) -> _clearway.Scenario:
@@ -42,8 +42,8 @@ def named(words: Sequence[str]) -> tuple[_clearway.Scenario, bool]:
     if keys:
         raise _clearway.ScenarioError(f"{keys[0]}: keys follow a shape, and {first} is a file; leave them out")
     try:
-        content = tomllib.loads(path.read_text())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        content = reading.parsed(reading.content(path).decode("utf-8-sig"))
+    except (_clearway.Error, ValueError):  # A list of links of another simulator, or nothing that can be read.
         content = None
     if content is not None and "link" in content and "topology" not in content:
         return of_table({"kind": "file", "path": path.name}, path.parent), False
@@ -60,7 +60,7 @@ def kind_of(path: Path) -> str:
     if ".graphml" in names or ".xml" in names:
         return "graphml-file"
     try:
-        start = path.read_bytes()[:100_000].decode("utf-8", errors="replace").lstrip("\ufeff \r\n\t")
+        start = reading.start(path, 100_000).lstrip("\ufeff \r\n\t")
     except OSError:
         return "hpcc-file"
     if start.startswith("<"):
@@ -77,8 +77,8 @@ def key_and_value(word: str) -> tuple[str, object]:
     if not equals or not key or not text:
         raise _clearway.ScenarioError(f"{word}: is no key of a shape; write key=value, such as k=8 or rate=10Gbps")
     try:
-        return key, tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return key, reading.parsed(f"value = {text}")["value"]
+    except ValueError:
         return key, text
 
 

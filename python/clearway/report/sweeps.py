@@ -72,6 +72,7 @@ def sweep_html(sweep: Sweep) -> str:
         [
             f"<h2>{escape(sweep.name)}</h2>",
             f'<p class="muted">{escape(about(sweep))}</p>',
+            missing(sweep),
             failures(sweep),
             *blocks,
             card(table((head, rows), len(sweep.by()), palette)),
@@ -123,6 +124,7 @@ def notebook_html(sweep: Sweep) -> str:
             figures.legend(figure, axes)
             drawn.append(figure)
         failed = [f"{sweep.failures.height} of {sweep.points} points failed"] if sweep.failures.height else []
+        failed = [*filter(None, [missing_text(sweep)]), *failed]
         tables = [(summary_texts(sweep), len(sweep.by()))]
         return block(f"{sweep.name}: {about(sweep)}", tables, drawn, palette, failed)
 
@@ -141,6 +143,20 @@ def about(sweep: Sweep) -> str:
             " Lines are means over seeds, bands (and ± in the table) their 95 % confidence intervals by Student's t."
         )
     return text
+
+
+def missing_text(sweep: Sweep) -> str:
+    """The number of points without a result, in a sentence; empty if all have one."""
+    if not sweep.missing:
+        return ""
+    why = "the sweep was ended before them, or still runs"
+    return f"{sweep.missing:,} of {sweep.points:,} points are missing: {why}. The same command goes on from here."
+
+
+def missing(sweep: Sweep) -> str:
+    """The points that have no result yet, as a warning."""
+    text = missing_text(sweep)
+    return card(f'<p class="warning">{escape(text)}</p>') if text else ""
 
 
 def failures(sweep: Sweep) -> str:

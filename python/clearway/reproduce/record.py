@@ -10,6 +10,7 @@ from typing import Any
 
 from clearway import _clearway
 from clearway._clearway import Error
+from clearway.folder import CHECKSUM, checksum
 from clearway.jobs import sources
 from clearway.reproduce.claims import Finding, Verdict, claims, claims_text
 from clearway.reproduce.figure import Figure, Job, Reproduction
@@ -93,20 +94,26 @@ def save(kept: Record, folder: Path) -> Path:
     """Writes the record of a figure into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{kept.figure.replace('/', '-')}.json"
-    path.write_text(json.dumps(asdict(kept), indent=1) + "\n", "utf-8")
+    content = asdict(kept)
+    path.write_text(json.dumps({**content, CHECKSUM: checksum(content)}, indent=1) + "\n", "utf-8")
     return path
 
 
 def load(figure: Figure, folder: Path) -> Record | None:
-    """The record of a figure, if it was reproduced into `folder`."""
+    """The record of a figure, if it was reproduced into `folder`.
+
+    One with a checksum is refused if it is damaged or edited; records of older versions have none.
+    """
     path = folder / f"{figure.slug}.json"
     if not path.exists():
         return None
     try:
         kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        if kept.pop(CHECKSUM, known := checksum(kept)) != known:
+            raise ValueError
         label, one = kept.pop("spot")
         rows = [Row(**row) for row in kept.pop("rows")]
         return Record(spot=(label, one), rows=rows, **kept)
     except (AttributeError, KeyError, TypeError, ValueError):
         right = f"write it anew with `clearway reproduce {figure.name}`"
-        raise Error(f"{path}: is not the record of a figure; {right}") from None
+        raise Error(f"{path}: is not the record of a figure, or damaged or edited; {right}") from None

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from clearway import _clearway
+from clearway import _clearway, reading
 
 
 def read(path: Path) -> dict[str, Any]:
     """The content of a scenario file; nothing where it can't be read, since a file may be half written."""
     try:
-        return tomllib.loads(path.expanduser().read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return reading.toml(path.expanduser())
+    except _clearway.Error:
         return {}
 
 

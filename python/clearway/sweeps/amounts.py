@@ -21,7 +21,11 @@ UNITS: dict[str, tuple[str, Fraction]] = {
 }
 #: Base unit -> ending of the name of a column in this unit.
 ENDINGS = {"": "", "s": "_s", "B": "_bytes", "bit/s": "_bps"}
-AMOUNT = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*")
+AMOUNT = re.compile(r"\s*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?)\s*([A-Za-z]*)\s*")
+#: Most letters of a text that is an amount. With this and with two digits of exponent, exact numbers stay small.
+LONGEST = 60
+#: The end of plain numbers that are amounts.
+LARGEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,8 @@ def amount(value: object) -> Amount | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return Amount(Fraction(str(value)), "") if value - value == 0 else None
-    match = AMOUNT.fullmatch(value) if isinstance(value, str) else None
+        return Amount(Fraction(str(value)), "") if -LARGEST < value < LARGEST else None
+    match = AMOUNT.fullmatch(value) if isinstance(value, str) and len(value) <= LONGEST else None
     if match is None:
         return None
     if match[2] and match[2] not in UNITS:

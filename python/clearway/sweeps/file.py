@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -11,7 +10,7 @@ from typing import Any
 
 import tomli_w
 
-from clearway import _clearway
+from clearway import _clearway, reading
 from clearway._clearway import Error
 from clearway.sweeps import axes
 from clearway.sweeps.amounts import inline, setting_text
@@ -81,18 +80,6 @@ class Spec:
             return _clearway.Scenario.parse(self.scenario, self.origin, self.base, **given)
         return _clearway.Scenario.load(self.scenario, **given)
 
-    def to_toml(self) -> str:
-        """The text of a file that asks for the same sweep, wherever it lies."""
-        content = dict(self.content)
-        if isinstance(self.scenario, Mapping):
-            content["scenario"] = dict(self.scenario)
-        elif isinstance(self.scenario, str) and "\n" in self.scenario:
-            content["scenario"] = tomllib.loads(self.scenario)
-        else:
-            content["scenario"] = str(Path(self.scenario).resolve())
-        order = {key: content[key] for key in ("name", "scenario") if not isinstance(content.get(key), dict | None)}
-        return tomli_w.dumps({"name": self.name, **order, **content})
-
 
 def covers(row: Settings, choice: Choice) -> bool:
     """True if a point has all values of an exclusion; several values of a key may be given as a list."""
@@ -107,14 +94,7 @@ def covers(row: Settings, choice: Choice) -> bool:
 def read(path: str | Path, settings: Mapping[str, object] | None = None) -> Spec:
     """Reads a sweep file; `settings` are set for all points, above those of the file."""
     path = Path(path)
-    try:
-        content = tomllib.loads(path.read_text("utf-8"))
-    except UnicodeDecodeError:
-        raise Error(f"{path}: is not UTF-8; save it as UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
-        raise Error(f"{path}: is not TOML: {' '.join(str(error).split())}") from None
-    except OSError as error:
-        raise Error(f"{path}: can't be read: {error.strerror}") from None
+    content = reading.toml(path)
     if "scenario" not in content and ("topology" in content or "traffic" in content):
         raise Error(f"{path}: is a scenario, not a sweep; write a file with scenario = {inline(path.name)} and [axes]")
     return of_content(content, str(path), path.parent, path.stem, settings)
@@ -127,7 +107,8 @@ def of_content(
     for key in content:
         if key not in KEYS:
             hint = f"; did you mean {close[0]!r}?" if (close := get_close_matches(key, KEYS, 1)) else ""
-            raise Error(f"{origin}: {key}: unknown key{hint} (known: {', '.join(KEYS)})")
+            shown = key if key.isprintable() else inline(key)
+            raise Error(f"{origin}: {shown}: unknown key{hint} (known: {', '.join(KEYS)})")
     called: object = content.get("name", name)
     if not isinstance(called, str) or not called:
         raise Error(f"{origin}: name = {inline(called)}: write a text")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import io
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,21 +13,13 @@ import polars as pl
 
 from clearway import tables
 from clearway._clearway import Error
-from clearway.jobs import files
-from clearway.panics import silenced
 from clearway.result import Run, load
 from clearway.sweeps import frame
 from clearway.sweeps.bands import CONFIDENCE, interval
+from clearway.sweeps.points import Column
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-#: Files and folders of a sweep's folder.
-FILE, RUNS, FAILURES, COSTS = "sweep.toml", "runs", "failures.csv", "costs.csv"
-#: Tables that are written as Parquet and as CSV.
-TABLES = ("runs", "fct_by_size")
-#: Beginning of the description of a column that is an axis.
-AXIS = "axis: "
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,8 +47,13 @@ class Sweep:
     described: Mapping[str, tables.Columns] = field(default_factory=dict)
     #: Number of points, those without a result among them.
     points: int = 0
-    #: True if Ctrl-C ended the sweep; the same call goes on where it was.
+    #: True if the sweep was interrupted or killed, or still runs; the same call goes on where it was.
     interrupted: bool = False
+
+    @property
+    def missing(self) -> int:
+        """The number of points that neither finished nor failed, since the sweep was ended before or still runs."""
+        return self.points - self.frame.height - self.failures.height
 
     @property
     def runs(self) -> list[Path]:
@@ -164,7 +159,7 @@ class Sweep:
 
     def __repr__(self) -> str:
         failed = f", {self.failures.height} failed" if self.failures.height else ""
-        state = ", interrupted" if self.interrupted else ""
+        state = f", {self.missing} missing" if self.missing else ""
         return (
             f"<clearway.Sweep {self.name!r}: {self.frame.height} of {self.points} runs{failed}{state}, in {self.out}>"
         )
@@ -186,73 +181,33 @@ def summarise(frame: pl.DataFrame, by: Sequence[str], measures: Sequence[str], c
     return pl.DataFrame(rows, schema=schema)
 
 
-def write(sweep: Sweep, text: str) -> None:
-    """Writes the tables of a sweep to its folder, each file at once."""
-    files.replace(sweep.out / FILE, text.encode())
-    for name, table in (("runs", sweep.frame), ("fct_by_size", sweep.sizes)):
-        files.replace(sweep.out / f"{name}.parquet", to_parquet(table, sweep.described[name]))
-        files.replace(sweep.out / f"{name}.csv", table.write_csv().encode())
-    files.replace(sweep.out / COSTS, sweep.costs.write_csv().encode())
-    if sweep.failures.height:
-        files.replace(sweep.out / FAILURES, sweep.failures.write_csv().encode())
-    else:
-        (sweep.out / FAILURES).unlink(missing_ok=True)
+def assembled(
+    name: str,
+    out: Path,
+    columns: Sequence[Column],
+    folders: Sequence[str],
+    rows: Mapping[int, Mapping[str, Any]],
+    costs: Mapping[int, Mapping[str, Any]],
+    failures: Mapping[int, str],
+    *,
+    interrupted: bool,
+) -> Sweep:
+    """A sweep of its points: by the number of each what `frame.measure` said of it, what it cost, or why it failed.
 
-
-def to_parquet(table: pl.DataFrame, columns: tables.Columns) -> bytes:
-    """A table as a Parquet file that says itself what its columns mean, as those of runs do."""
-    meaning = {name: [column.unit, column.doc] for name, column in columns.items()}
-    buffer = io.BytesIO()
-    table.write_parquet(buffer, compression="zstd", metadata={tables.COLUMNS_KEY: json.dumps(meaning)})
-    return buffer.getvalue()
-
-
-@silenced()
-def read_parquet(file: Path) -> tuple[pl.DataFrame, tables.Columns]:
-    """The table in a file of `to_parquet`, and what its columns mean."""
-    try:
-        table = pl.read_parquet(file)
-        meaning = json.loads(pl.read_parquet_metadata(file)[tables.COLUMNS_KEY])
-        return table, {name: tables.Described(unit, doc) for name, (unit, doc) in meaning.items()}
-    except (*tables.UNREADABLE, pl.exceptions.PanicException) as error:
-        raise ValueError(f"{file.name} is damaged: {' '.join(str(error).split())}") from None
-
-
-def is_sweep(path: str | Path) -> bool:
-    """True if a folder holds a sweep."""
-    return all((Path(path) / name).is_file() for name in (FILE, "runs.parquet"))
-
-
-def load_sweep(path: str | Path) -> Sweep:
-    """Reads the folder of a sweep, as `clearway sweep` or `clearway.sweep` wrote it."""
-    import tomllib
-
-    path = Path(path)
-    if not is_sweep(path):
-        raise Error(f"{path}: no results of a sweep here (no {FILE} and runs.parquet)")
-    try:
-        read = {name: read_parquet(path / f"{name}.parquet") for name in TABLES}
-        content = tomllib.loads((path / FILE).read_text("utf-8"))
-        (runs, described), (sizes, of_sizes) = read["runs"], read["fct_by_size"]
-        names = {
-            column.doc.removeprefix(AXIS): name for name, column in described.items() if column.doc.startswith(AXIS)
-        }
-        kinds = {name: runs.schema[name] for name in names.values()}
-        numbers = {name: kind for name, (kind, _, _) in frame.COSTS.items()}
-        costs = pl.read_csv(path / COSTS, schema_overrides={**kinds, **numbers})
-        there = (path / FAILURES).is_file()
-        errors = pl.DataFrame(schema={**kinds, "error": pl.String})
-        failures = pl.read_csv(path / FAILURES, schema_overrides=kinds) if there else errors
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise Error(f"{path}: can't read the sweep: {' '.join(str(error).split())}") from None
+    `folders` has the folder of each point, from `out` on.
+    """
+    measures = {at: [{**row["measures"], "folder": folders[at]}] for at, row in rows.items()}
+    runs, described = frame.table(columns, measures, frame.MEASURES)
+    sizes, of_sizes = frame.table(columns, {at: row["sizes"] for at, row in rows.items()}, frame.SIZES)
     return Sweep(
-        name=str(content["name"]),
-        out=path,
+        name=name,
+        out=out,
         frame=runs,
         sizes=sizes,
-        costs=costs,
-        failures=failures,
-        axes=names,
+        costs=frame.table(columns, {at: [row] for at, row in costs.items()}, frame.COSTS)[0],
+        failures=frame.table(columns, {at: [{"error": error}] for at, error in failures.items()}, frame.ERRORS)[0],
+        axes={column.key: column.name for column in columns},
         described={"runs": described, "fct_by_size": of_sizes},
-        points=runs.height + failures.height,
+        points=len(folders),
+        interrupted=interrupted,
     )

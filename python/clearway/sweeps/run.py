@@ -22,20 +22,20 @@ from clearway.jobs import files, sources
 from clearway.jobs.processes import Processes
 from clearway.jobs.progress import Progress, Tally, bar
 from clearway.jobs.store import MANIFEST, Store
-from clearway.jobs.workers import Done, Failure, InProcess, Task, Workers, cores
+from clearway.jobs.workers import Done, Failure, Limits, Task, Workers, cores
 from clearway.machine import disk_left, memory_limit
 from clearway.naming import OUT, safe_name
 from clearway.result import fill
 from clearway.runner import simulate
-from clearway.sweeps import file, frame, result
+from clearway.sweeps import copies, file, frame, record, saved, target
 from clearway.sweeps.file import Spec
+from clearway.sweeps.limits import PointLimits, limits
 from clearway.sweeps.points import Column, Point, columns, folder_names, resolve
-from clearway.sweeps.result import Sweep
+from clearway.sweeps.record import KEY, Entry, Record
+from clearway.sweeps.result import Sweep, assembled
 
 #: Files of a store's entry: the summary of the run, and the numbers of the frame.
 SUMMARY, MEASURED = "run.json", "measured.json"
-#: The key of a run's summary that names its result in the store.
-KEY = "key"
 
 
 def sweep(
@@ -55,6 +55,8 @@ def sweep(
     on: str | None = None,
     force: bool = False,
     progress: Progress | None = None,
+    point_timeout: str | float | None = None,
+    point_memory: str | int | None = None,
 ) -> Sweep:
     """Runs a scenario at every point that the axes span, and returns one data frame of the results.
 
@@ -67,13 +69,16 @@ def sweep(
     result of every point, so that none is run twice: after Ctrl-C, a crash, or in another sweep. `processes` run at a
     time, one a core by default. `on` names a cluster: `dask://HOST:PORT` or `slurm`.
 
+    `point_timeout`, such as `"10 min"` or seconds, and `point_memory`, such as `"4 GB"` or bytes, bound every point;
+    one that exceeds them fails. By default there is no bound of time, and that of memory is a share of the machine.
+
     A point that fails is in `failures` of the result, and the others go on. Ctrl-C raises `Interrupted`, whose
     `partial` is the sweep as far as it was finished. All mistakes are found, and raised as `Error`, before anything is
     run.
     """
     asked = [axes, zips, cases, points, exclude, labels]
     if not any(asked) and isinstance(scenario, str | Path) and "\n" not in str(scenario):
-        spec = file.read(scenario, set)
+        spec = copies.read(scenario, set)
         spec = spec if name is None else file.of_content({**spec.content, "name": name}, spec.origin, spec.base, name)
     else:
         spec = file.of_content(
@@ -82,7 +87,9 @@ def sweep(
             Path(),
             name or name_of(scenario),
         )
-    plan = Plan.of(spec, out, store, force=force, memory=memory_limit() if on is None else None)
+    asked_limits = PointLimits.of(point_timeout, point_memory, on)
+    memory = memory_limit() if on is None else None
+    plan = Plan.of(spec, out, store, force=force, memory=memory, limits=asked_limits)
     with bar(spec.name, quiet=progress is not None) as shown, closing(workers(plan, processes, on)) as staff:
         found = run(plan, staff, progress or shown)
     if found.interrupted:
@@ -131,9 +138,10 @@ def name_of(scenario: str | Path | Mapping[str, Any]) -> str:
 
 
 def workers(plan: Plan, processes: int | None, on: str | None = None) -> Workers:
-    """The workers of a sweep: this process for one run at a time, processes of this machine, or a cluster.
+    """The workers of a sweep: processes of this machine, also for one run at a time, or a cluster.
 
-    There are no more processes than have room in the memory of the machine, if the largest points meet.
+    A run that aborts takes its process with it, so none runs in this one. There are no more processes than have room
+    in the memory of the machine, if the largest points meet.
     """
     if on is not None:
         from clearway.jobs.cluster import connect
@@ -142,8 +150,7 @@ def workers(plan: Plan, processes: int | None, on: str | None = None) -> Workers
     count = cores() if processes is None else processes
     if count < 1:
         raise Error(f"processes = {count}: write 1 or more")
-    count = min(count, plan.room(memory_limit()))
-    return Processes(count) if count > 1 else InProcess()
+    return Processes(min(count, plan.room(memory_limit())))
 
 
 @dataclass
@@ -162,6 +169,8 @@ class Plan:
     #: Costs of each run.
     costs: dict[int, dict[str, Any]] = field(default_factory=dict)
     failures: dict[int, Failure] = field(default_factory=dict)
+    #: Limits of every point, as they were asked for.
+    limits: PointLimits = field(default_factory=PointLimits)
 
     @classmethod
     def of(
@@ -172,13 +181,16 @@ class Plan:
         *,
         force: bool = False,
         memory: int | None = None,
+        limits: PointLimits | None = None,
     ) -> Plan:
         """Resolves all points and checks the target; nothing is written. No point may take more than `memory` bytes."""
-        target = Path(out) if out is not None else OUT / safe_name(spec.name)
-        found = resolve(spec, how(), memory, None if memory is None else disk_left(target))
-        check_target(target, force=force)
-        kept = Store(store if store is not None else target.parent / ".store")
-        return cls(spec, found, folder_names(found), columns(spec, found, frame.TAKEN), target, kept)
+        place = Path(out) if out is not None else OUT / safe_name(spec.name)
+        found = resolve(spec, how(), memory, None if memory is None else disk_left(place))
+        names = folder_names(found)
+        target.check(place, found, names, force=force)
+        kept = Store(store if store is not None else place.parent / ".store")
+        described = columns(spec, found, frame.TAKEN)
+        return cls(spec, found, names, described, place, kept, limits=limits or PointLimits())
 
     def room(self, memory: int | None) -> int:
         """The number of points that can run at a time in `memory` bytes, one at least, whichever of them meet."""
@@ -203,41 +215,37 @@ class Plan:
 
     def publish(self, index: int, entry: Path, summary: dict[str, Any]) -> None:
         """Makes a folder that `clearway.load` reads from a result of the store, unless it is there already."""
-        point, target = self.points[index], self.out / result.RUNS / self.names[index]
+        point, place = self.points[index], self.out / record.RUNS / self.names[index]
         files = [file for file in entry.iterdir() if file.name not in (SUMMARY, MEASURED, MANIFEST)]
-        if is_published(target, point.key, files):
+        if is_published(place, point.key, files):
             return
-        with folder.draft(target, force=True, durable=False) as made:
+        with folder.draft(place, force=True, durable=False) as made:
             for file in files:
                 link(file, made / file.name)
             folder.seal(made, {**summary, "overrides": point.overrides, KEY: point.key})
 
-    def write(self) -> None:
-        """Writes the tables of the sweep."""
-        made = self.result(interrupted=False)
-        result.write(made, self.spec.to_toml())
+    def begin(self) -> Record:
+        """Writes into the folder which sweep it is, before the first point is run; no tables belong to it yet."""
+        points = [Entry(name, point.key, point.identity) for name, point in zip(self.names, self.points, strict=True)]
+        kept = Record(self.spec.name, self.columns, points)
+        contents = copies.contents(self.spec, self.points)
+        before = record.files_of(self.out)
+        kept.write(self.out)
+        for name, content in contents.items():
+            files.replace(self.out / name, content)
+        for name in before:  # Of another sweep, whose place this one takes.
+            if name.startswith(f"{copies.FILES}/") and name not in contents:
+                (self.out / name).unlink(missing_ok=True)
+        kept = kept.sealed(self.out, contents)
+        kept.write(self.out)
+        return kept
 
     def result(self, *, interrupted: bool) -> Sweep:
         """The sweep as far as it was run."""
-        measures = {
-            at: [{**row["measures"], "folder": f"{result.RUNS}/{self.names[at]}"}] for at, row in self.rows.items()
-        }
-        runs, described = frame.table(self.columns, measures, frame.MEASURES)
-        sizes, of_sizes = frame.table(self.columns, {at: row["sizes"] for at, row in self.rows.items()}, frame.SIZES)
-        costs, _ = frame.table(self.columns, {at: [row] for at, row in self.costs.items()}, frame.COSTS)
-        failed = {at: [{"error": failure.message}] for at, failure in self.failures.items()}
-        failures, _ = frame.table(self.columns, failed, frame.ERRORS)
-        return Sweep(
-            name=self.spec.name,
-            out=self.out,
-            frame=runs,
-            sizes=sizes,
-            costs=costs,
-            failures=failures,
-            axes={column.key: column.name for column in self.columns},
-            described={"runs": described, "fct_by_size": of_sizes},
-            points=len(self.points),
-            interrupted=interrupted,
+        folders = [f"{record.RUNS}/{name}" for name in self.names]
+        failed = {at: failure.message for at, failure in self.failures.items()}
+        return assembled(
+            self.spec.name, self.out, self.columns, folders, self.rows, self.costs, failed, interrupted=interrupted
         )
 
 
@@ -245,12 +253,6 @@ class Plan:
 def how() -> str:
     """Hash of how results come about: the simulator as compiled, and the code that runs it and writes its results."""
     return sources.digest(sources.engine_hash(), sources.fingerprint(simulate, fill, frame.measure))
-
-
-def check_target(path: Path, *, force: bool) -> None:
-    """Refuses a folder of something else."""
-    if not result.is_sweep(path) and not (path / result.FILE).exists():
-        folder.check_target(path, force=force)
 
 
 def is_published(target: Path, key: str, files: Sequence[Path]) -> bool:
@@ -313,14 +315,16 @@ def compute(resolved: str, version: str) -> dict[str, bytes]:
 def run(plan: Plan, workers: Workers, progress: Progress = lambda _: None) -> Sweep:
     """Runs the points that have no result yet, and writes the sweep's folder."""
     plan.store.clean()
-    files.clean(plan.out)
-    scratch.clean(plan.out / result.RUNS, folder.owned)
-    files.replace(plan.out / result.FILE, plan.spec.to_toml().encode())
+    for place in (plan.out, plan.out / copies.FILES):
+        files.clean(place)
+    scratch.clean(plan.out / record.RUNS, folder.owned)
+    kept = plan.begin()
     tally = Tally(len(plan.points))
     interrupted = False
     try:
         todo = [index for index in range(len(plan.points)) if not plan.take(index)]
-        tasks = {plan.names[index]: task(plan, index, workers) for index in todo}
+        bounds = limits(plan.limits, [plan.points[index] for index in todo], workers.count, memory_limit())
+        tasks = {plan.names[at]: task(plan, at, workers, bound) for at, bound in zip(todo, bounds, strict=True)}
         by_name = {plan.names[index]: index for index in todo}
         tally.start(list(tasks.values()))
         progress(tally)
@@ -332,29 +336,30 @@ def run(plan: Plan, workers: Workers, progress: Progress = lambda _: None) -> Sw
     except KeyboardInterrupt:
         interrupted = True
     plan.store.clean()
-    plan.write()
-    return plan.result(interrupted=interrupted)
+    found = plan.result(interrupted=interrupted)
+    saved.write(found, kept)
+    return found
 
 
-def task(plan: Plan, index: int, workers: Workers) -> Task:
+def task(plan: Plan, index: int, workers: Workers, bounds: Limits) -> Task:
     """The task of running a point."""
     point, name = plan.points[index], plan.names[index]
     weight = max(point.cpu_s, 1e-3)
     if workers.share_files:
-        return Task(name, keep, (point.resolved, point.key, str(plan.store.folder.resolve())), weight)
+        return Task(name, keep, (point.resolved, point.key, str(plan.store.folder.resolve())), weight, bounds)
     return Task(name, compute, (point.resolved, how()), weight)
 
 
 def settle(plan: Plan, index: int, done: Done) -> None:
     """Takes the answer for a point: its result, or its failure."""
-    failure = done.failure
-    if failure is None:
-        try:
-            if done.result is not None:
-                plan.store.put_files(plan.points[index].key, done.result)
-            if plan.take(index):
-                return
-            failure = Failure("its result was damaged before it could be read")
-        except Error as error:
-            failure = Failure(str(error))
+    failure, key = done.failure, plan.points[index].key
+    try:
+        if done.result is not None:
+            plan.store.put_files(key, done.result)
+        # Another command may have made the result for which a worker waited until its time was over.
+        if (failure is None or key in plan.store) and plan.take(index):
+            return
+        failure = failure or Failure("its result was damaged before it could be read")
+    except Error as error:
+        failure = failure or Failure(str(error))
     plan.failures[index] = failure

@@ -11,6 +11,7 @@ from typing import Any
 from clearway import _clearway, ended, folder
 from clearway._clearway import Error
 from clearway.machine import memory_limit
+from clearway.scenario.named import named_files
 from clearway.view import limits
 from clearway.view.start import Expected, Scene, Side
 
@@ -99,7 +100,7 @@ def recorded(path: Path) -> Recorded:
         summary, hashes = folder.unseal(path)
         if folder.file_hash(path / folder.SCENARIO) != hashes[folder.SCENARIO]:
             raise ValueError(f"{folder.SCENARIO} is damaged or was edited (its hash is not that in the summary)")
-        text = (path / folder.SCENARIO).read_text("utf-8")
+        text = folder.read_text(path / folder.SCENARIO)
         name, found, version = str(summary["scenario"]), str(summary["hash"]), str(summary["clearway"])
         whole = summary["ended"] not in ended.CUT_OFF
     except OSError as error:
@@ -155,19 +156,8 @@ def of_runs(name: str, runs: Sequence[Recorded], asked: Asked, found: Opened) ->
 
 
 def files_of(scenario: _clearway.Scenario) -> Iterator[str]:
-    """The full paths of the files that a scenario names: in the resolved scenario each stands beside its hash."""
-
-    def walk(node: Any) -> Iterator[str]:
-        if isinstance(node, dict):
-            for key, value in node.items():
-                if isinstance(value, str) and ("hash" if key == "path" else f"{key}_hash") in node:
-                    yield str(Path(value).resolve())
-                yield from walk(value)
-        elif isinstance(node, list):
-            for each in node:
-                yield from walk(each)
-
-    return walk(tomllib.loads(scenario.to_toml()))
+    """The full paths of the files that a scenario names."""
+    return (full for _, full in named_files(tomllib.loads(scenario.to_toml())))
 
 
 def strings(node: Any) -> Iterator[str]:
