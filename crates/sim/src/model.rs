@@ -267,6 +267,13 @@ pub struct Traffic {
     pub pattern: Pattern,
 }
 
+impl Traffic {
+    /// Returns the entry in words, with its transport.
+    pub fn told(&self) -> String {
+        format!("traffic {} under {}", self.name, self.transport.info().name)
+    }
+}
+
 /// The pattern of a traffic entry's flows.
 #[derive(Clone, Debug)]
 pub enum Pattern {

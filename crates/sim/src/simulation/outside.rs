@@ -1,6 +1,5 @@
 //! What happens once for the whole network, with all of its parts at hand: traffic starts, links fail, somebody looks.
 
-use super::livelock::told_traffic;
 use crate::ids::{FaultId, Id, RecordId, SeriesId, TrafficId};
 use crate::model::Model;
 use clearway_units::Time;
@@ -36,7 +35,9 @@ impl Happening {
     /// The happening in words.
     pub fn told(self, model: &Model) -> String {
         match self {
-            Happening::Traffic(traffic) => format!("starts of flows of {}", told_traffic(model, traffic)),
+            Happening::Traffic(traffic) => {
+                format!("starts of flows of {}", model.traffic[traffic.index()].told())
+            }
             Happening::Stop(_) => "stops of long flows".into(),
             Happening::Fault(_) => "failures of links".into(),
             Happening::Watch => "looks for ports that are stopped for too long".into(),

@@ -1,6 +1,7 @@
 use super::*;
 use crate::Simulation;
 use crate::scenario::{Overrides, Scenario};
+use clearway_units::Bytes;
 use std::path::Path;
 
 /// An incast of 40 answers at 10 Gbps, with more keys of `[switch]`, another transport and more tables.
