@@ -386,18 +386,17 @@ def test_runs_of_an_earlier_sweep_are_no_points_of_a_killed_one(whole: clearway.
 
 @pytest.mark.full
 def test_25_kills_of_a_sweep_on_one_process_end_in_the_same_tables(tmp_path: Path) -> None:
-    chance, kills = random.Random(29), 0
+    chance, kills, rows = random.Random(29), 0, list[int]()
     path = sweep_file(tmp_path, SWEEP + "seed = {from = 1, to = 30}\n")
-    calm = clearway.sweep(path, out=tmp_path / "calm" / "four", processes=1)
-    out, rows = tmp_path / "wild" / "four", list[int]()
-    command = [sys.executable, "-m", "clearway", "sweep", str(path), "-q", "-j", "1", "--out", str(out)]
+    out = tmp_path / "wild" / "four"
+    command = [sys.executable, "-m", "clearway", "sweep", str(path), "-q", "-j", "1", "--out"]
+    began = time.monotonic()
+    subprocess.run([*command, tmp_path / "calm" / "four"], check=True, timeout=600)
+    calm, life_s = clearway.load_sweep(tmp_path / "calm" / "four"), time.monotonic() - began
     while kills < 25:
-        before = saved.identity(out)
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        if kills % 5:  # Else at any time, such as while Python starts.
-            until(out, lambda out: saved.identity(out) != before or process.poll() is not None)  # noqa: B023
+        process = subprocess.Popen([*command, out], stderr=subprocess.DEVNULL)
         try:
-            process.wait(chance.uniform(0, 3))
+            process.wait(chance.uniform(0, life_s))
         except subprocess.TimeoutExpired:
             process.kill()
             kills += 1
@@ -408,8 +407,8 @@ def test_25_kills_of_a_sweep_on_one_process_end_in_the_same_tables(tmp_path: Pat
             found = calm.frame["folder"].is_in(partial.frame["folder"].implode())
             assert partial.frame.equals(calm.frame.filter(found), null_equal=True)
             rows.append(partial.frame.height)
-    subprocess.run(command, check=True, timeout=300)
+    subprocess.run([*command, out], check=True, timeout=600)
     print(f"{kills} kills; the folders that they left could be read, and had {rows} of {calm.points} points")
-    assert len({*rows}) > 5
+    assert len({*rows}) > 2
     for name in ("runs.parquet", "runs.csv", "fct_by_size.parquet", "fct_by_size.csv", "sweep.toml"):
         assert (out / name).read_bytes() == (calm.out / name).read_bytes()
