@@ -95,12 +95,15 @@ struct Trouble {
 fn troubles() -> impl Strategy<Value = Trouble> {
     let loss = prop_oneof![4 => Just(0.0), 1 => 0.001..0.05f64];
     let buffer = select(vec![5u32, 50, u32::MAX]);
-    let faults = prop_oneof![
-        Just(Vec::new()),
-        prop::collection::vec((any::<Index>(), 0u64..300, 1u64..300), 1..6)
-    ];
+    let faults =
+        prop_oneof![Just(Vec::new()), prop::collection::vec((any::<Index>(), 0u64..300, 1u64..300), 1..6)];
     let delay = prop_oneof![3 => Just(0u64), 1 => 1u64..8];
-    (loss, buffer, faults, delay).prop_map(|(loss, buffer, faults, delay)| Trouble { loss, buffer, faults, delay })
+    (loss, buffer, faults, delay).prop_map(|(loss, buffer, faults, delay)| Trouble {
+        loss,
+        buffer,
+        faults,
+        delay,
+    })
 }
 
 /// The traffic of a case: a transport, flows as source, step to the destination, bytes, start and perhaps a stop in
@@ -116,14 +119,17 @@ fn loads() -> impl Strategy<Value = Load> {
     let bytes = prop_oneof![1u64..100, 1u64..3_000, 1u64..20_000, 1u64..300_000];
     let stop = prop_oneof![5 => Just(None), 1 => (301u64..600).prop_map(Some)];
     let flow = (0u32..100, 0u32..100, bytes, prop_oneof![Just(0u64), 0u64..300], stop);
-    let flows = prop_oneof![2 => prop::collection::vec(flow.clone(), 1), 3 => prop::collection::vec(flow, 1..12)];
-    (0..TRANSPORTS.len(), flows, any::<bool>(), any::<bool>()).prop_map(|(index, flows, option, has_rounds)| {
-        let mut transport = transport(TRANSPORTS[index].name);
-        if option && transport.info().name == "expresspass" {
-            transport.set("low_priority", "1").expect("a parameter of ExpressPass");
-        }
-        Load { transport, flows, has_rounds }
-    })
+    let flows =
+        prop_oneof![2 => prop::collection::vec(flow.clone(), 1), 3 => prop::collection::vec(flow, 1..12)];
+    (0..TRANSPORTS.len(), flows, any::<bool>(), any::<bool>()).prop_map(
+        |(index, flows, option, has_rounds)| {
+            let mut transport = transport(TRANSPORTS[index].name);
+            if option && transport.info().name == "expresspass" {
+                transport.set("low_priority", "1").expect("a parameter of ExpressPass");
+            }
+            Load { transport, flows, has_rounds }
+        },
+    )
 }
 
 fn case(topology: Topology, policy: Policy, framing: Framing, load: &Load, trouble: &Trouble) -> Model {
@@ -176,14 +182,16 @@ fn case(topology: Topology, policy: Policy, framing: Framing, load: &Load, troub
 fn cases() -> impl Strategy<Value = Model> {
     let policies = vec![Policy::SymmetricEcmp, Policy::Ecmp, Policy::Ns2Xpass, Policy::Spray, Policy::Spray];
     let network = (networks(), select(policies), framings(), any::<bool>());
-    (network, loads(), troubles(), 0u64..400).prop_map(|((topology, policy, framing, whole_ns), load, trouble, us)| {
-        let mut model = case(topology, policy, framing, &load, &trouble);
-        model.whole_ns = whole_ns;
-        model.whole_ns = model.timeless_port().is_none() && whole_ns;
-        let at = |us| Some(Time::ZERO + Span::from_us(us));
-        model.measure = Measure { from: at(us), until: at(us + 1 + us % 40) };
-        model
-    })
+    (network, loads(), troubles(), 0u64..400).prop_map(
+        |((topology, policy, framing, whole_ns), load, trouble, us)| {
+            let mut model = case(topology, policy, framing, &load, &trouble);
+            model.whole_ns = whole_ns;
+            model.whole_ns = model.timeless_port().is_none() && whole_ns;
+            let at = |us| Some(Time::ZERO + Span::from_us(us));
+            model.measure = Measure { from: at(us), until: at(us + 1 + us % 40) };
+            model
+        },
+    )
 }
 
 /// Asserts that nothing was faster than possible.

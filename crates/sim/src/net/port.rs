@@ -292,7 +292,11 @@ mod tests {
         let rate = Rate::gbps(10);
         let frames = |bytes| Used { bytes, busy: None };
         assert_eq!(frames(1250).since(frames(625)).share(rate, 1e-6), 0.5);
-        assert_eq!(frames(1538).share(rate, 1e-6), 1.0, "a frame of 1.23 us that began in the last microsecond");
+        assert_eq!(
+            frames(1538).share(rate, 1e-6),
+            1.0,
+            "a frame of 1.23 us that began in the last microsecond"
+        );
         assert!(frames(0).share(rate, 0.0).is_nan());
         let timed = |ns| Used { bytes: 1538, busy: Some(Span::from_ns(ns)) };
         assert_eq!(timed(900).since(timed(400)).share(rate, 1e-6), 0.5, "whatever the bytes are");

@@ -40,7 +40,8 @@ mod tests {
         for us in [10, 20, 30] {
             detours.leave(flow, at(us), Route::default());
         }
-        let times = |since| detours.since(flow, at(since)).iter().map(|(at, _)| at.as_ps()).collect::<Vec<_>>();
+        let times =
+            |since| detours.since(flow, at(since)).iter().map(|(at, _)| at.as_ps()).collect::<Vec<_>>();
         assert_eq!((times(0), times(20), times(31)), (vec![10, 20, 30], vec![20, 30], vec![]));
         assert!(detours.since(FlowSlot::from_index(4), at(0)).is_empty());
         detours.end(flow);

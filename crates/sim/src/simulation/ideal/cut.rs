@@ -66,7 +66,11 @@ impl Cut {
         });
         let mut ports: Vec<(Span, Span)> = ports.collect();
         sort_by_key(&mut ports, |port| *port);
-        let kind = |ports: &[(Span, Span)]| Kind { ports: ports.len() as u64, frame: ports[0].0, around: ports[0].1 };
+        let kind = |ports: &[(Span, Span)]| Kind {
+            ports: ports.len() as u64,
+            frame: ports[0].0,
+            around: ports[0].1,
+        };
         Cut { kinds: ports.chunk_by(|a, b| a == b).map(kind).collect() }
     }
 

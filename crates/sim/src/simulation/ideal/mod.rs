@@ -50,11 +50,7 @@ impl Train<'_> {
         let before = bytes.div_ceil(full).saturating_sub(1);
         let [full, last] = [full, bytes - before * full].map(|payload| {
             let wire = Bytes::new(framing.wire(payload as u32) as u64);
-            if model.whole_ns {
-                SendingTime::below(wire, Span::from_ns(1))
-            } else {
-                SendingTime::of(wire)
-            }
+            if model.whole_ns { SendingTime::below(wire, Span::from_ns(1)) } else { SendingTime::of(wire) }
         });
         Train { topology: &model.topology, before, full, last }
     }
@@ -144,7 +140,8 @@ mod tests {
             for (port, free) in path.iter().zip(&mut free) {
                 let port = model.topology.port(*port);
                 let exact = port.rate.time_to_send(wire);
-                *free = arrived.max(*free) + if model.whole_ns { truncated_time(port.rate, wire) } else { exact };
+                *free =
+                    arrived.max(*free) + if model.whole_ns { truncated_time(port.rate, wire) } else { exact };
                 arrived = *free + port.delay;
             }
         }
@@ -177,7 +174,11 @@ mod tests {
                     model_and_paths(topology.build().unwrap(), Policy::SymmetricEcmp, whole_ns);
                 for bytes in SIZES {
                     let ideal = Train::new(&model, bytes).on_path(&paths[0]);
-                    assert_eq!(ideal, step_by_step(&model, &paths[0], bytes), "{edge} {middle} {bytes} {whole_ns}");
+                    assert_eq!(
+                        ideal,
+                        step_by_step(&model, &paths[0], bytes),
+                        "{edge} {middle} {bytes} {whole_ns}"
+                    );
                 }
             }
         }
@@ -205,11 +206,16 @@ mod tests {
     }
 
     #[test]
-    fn where_the_hosts_have_the_slowest_links_several_paths_are_no_faster_than_one_for_flows_of_many_frames() {
+    fn where_the_hosts_have_the_slowest_links_several_paths_are_no_faster_than_one_for_flows_of_many_frames()
+    {
         for middle in [&[10, 10][..], &[10, 10, 10, 10]] {
             let (model, paths) = spread(10, middle);
             for bytes in [5 * 1460, 14_600, 14_601, 1_000_001] {
-                assert_eq!(on_paths(&model, &paths, bytes), step_by_step(&model, &paths[0], bytes), "{bytes}");
+                assert_eq!(
+                    on_paths(&model, &paths, bytes),
+                    step_by_step(&model, &paths[0], bytes),
+                    "{bytes}"
+                );
             }
         }
     }
@@ -221,10 +227,16 @@ mod tests {
         let (slow, fast, links) = (1_230_400, 123_040, 4_000_000);
         let alone = 2 * fast + 2 * slow + links;
         // The first frames follow each other at the pace of the host; of more, each waits for its turn on a slow link.
-        for (frames, waits) in [(1, 0), (2, fast), (4, 3 * fast), (5, slow), (400, 99 * slow), (401, 100 * slow)] {
+        for (frames, waits) in
+            [(1, 0), (2, fast), (4, 3 * fast), (5, slow), (400, 99 * slow), (401, 100 * slow)]
+        {
             assert_eq!(on_paths(&model, &paths, frames * 1460).as_ps(), alone + waits, "{frames} frames");
         }
         let one_path = step_by_step(&model, &paths[0], 400 * 1460);
-        assert_eq!(one_path.as_ps(), alone + 399 * slow, "the pace of one path, which spraying beats four times");
+        assert_eq!(
+            one_path.as_ps(),
+            alone + 399 * slow,
+            "the pace of one path, which spraying beats four times"
+        );
     }
 }
