@@ -7,14 +7,14 @@ turned into another error: Polars makes a panic of it, there and in its own call
 import os
 import sys
 
+from clearway.ends import INTERRUPTED, WHOLE
+
 # Known to mypy under this name; the module `typing` itself takes longer to load than the rest of this file.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
 
-INTERRUPTED = 130
-WHOLE = "interrupted; every folder of results is as it was, or new and whole"
 #: Seconds after which Ctrl-C that had to wait tries again.
 PATIENCE_S = 0.002
 
