@@ -16,7 +16,7 @@ from pathlib import Path
 COLUMNS = (
     "src", "dst", "start", "start_s", "start_ms", "start_us", "start_ns", "start_ps", "size", "size_bytes",
 )  # fmt: skip
-#: What the process runs, and its exit code where the file is refused, for the reason that it then prints.
+#: The program of that process, and its exit code where the file is refused, for the reason that it then prints.
 PROGRAM, REFUSED = "import clearway.parquet_lists; clearway.parquet_lists.main()", 3
 
 

@@ -7,7 +7,7 @@ turned into another error: Polars makes a panic of it, there and in its own call
 import os
 import sys
 
-from clearway.exit_codes import INTERRUPTED, WHOLE
+from clearway.ends import INTERRUPTED, WHOLE
 
 # Known to mypy under this name; the module `typing` itself takes longer to load than the rest of this file.
 TYPE_CHECKING = False

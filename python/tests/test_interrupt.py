@@ -15,7 +15,7 @@ from conftest import ENDLESS, SMALL, hear_ctrl_c
 
 import clearway
 from clearway import command
-from clearway.exit_codes import INTERRUPTED
+from clearway.ends import INTERRUPTED
 
 
 def interrupted(tmp_path: Path, program: str, *, after: str = "ready") -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import SMALL
 
-from clearway.exit_codes import WHOLE
+from clearway.ends import WHOLE
 
 #: Runs the command as `python -m clearway` does, and sends it Ctrl-C when the module of a number is imported, counted
 #: from the first one that the command's beginning imports itself; prints how many there were if the number is 0.
@@ -25,7 +25,7 @@ def look(event, details):
         left += 1
         if left == wanted:
             os.kill(os.getpid(), signal.SIGINT)
-    begun = begun or details[0] == "clearway.start"
+    begun = begun or details[0] == "clearway.ends"
 
 sys.addaudithook(look)
 sys.argv = ["clearway", *sys.argv[2:]]

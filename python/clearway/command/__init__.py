@@ -11,9 +11,9 @@ import click
 
 from clearway import _clearway
 from clearway.command.later import LaterGroup
-from clearway.exit_codes import BAD_INPUT, FAILED, INTERRUPTED, WHOLE
+from clearway.ends import BAD_INPUT, FAILED, INTERRUPTED, WHOLE, complain
 
-#: What a disk says that is full or broken; Python does not name the file that was being written.
+#: Errors of a disk that is full or broken, for which Python does not name the file that was being written.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 EXAMPLES = """\b
@@ -123,9 +123,3 @@ def reader_left() -> int:
 def hint(context: click.Context | None) -> str:
     """A pointer to the help of the command that was used wrongly."""
     return f" (see {context.command_path} --help)" if context else ""
-
-
-def complain(message: str, code: int) -> int:
-    """Says one line on stderr."""
-    print("clearway:", " ".join(message.split("\n")).strip(), file=sys.stderr)
-    return code

@@ -12,7 +12,7 @@ import click
 from clearway import _clearway
 from clearway.command.shared import console, notes
 from clearway.command.tables import print_assumptions, print_heading, print_runs, print_texts, print_warnings
-from clearway.exit_codes import INTERRUPTED
+from clearway.ends import INTERRUPTED
 
 if TYPE_CHECKING:
     from clearway.result import Run

@@ -15,7 +15,7 @@ from clearway._clearway import Error
 from clearway.command.names import FIGURE, Choice
 from clearway.command.shared import console, notes, print_json
 from clearway.command.tables import print_heading, print_texts
-from clearway.exit_codes import INTERRUPTED
+from clearway.ends import INTERRUPTED
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,7 +11,7 @@ from clearway.command.names import SCENARIO, TRANSPORT
 from clearway.command.shared import console, notes, print_json, run_options, settings_dict
 from clearway.command.tables import print_runs
 from clearway.command.threads import say_threads
-from clearway.exit_codes import FAILED, INTERRUPTED
+from clearway.ends import FAILED, INTERRUPTED
 
 if TYPE_CHECKING:
     from clearway.result import Run

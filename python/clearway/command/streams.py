@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from clearway.exit_codes import FAILED
+from clearway.ends import FAILED, complain
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -41,7 +41,7 @@ class Descriptor(io.FileIO):
 
 
 class Silent(Descriptor):
-    """The same for standard error, whose reader may leave too."""
+    """A file descriptor of standard error, whose reader may leave without ending the command."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         """Writes what can be written; the rest counts as written too."""
@@ -63,8 +63,6 @@ class Streams:
 
     def checked(self, code: int) -> int:
         """The exit code of a command that ended with `code`: another if what it printed was not written."""
-        from clearway.command import complain
-
         error = self._out.error
         if error is None or code != 0:
             return code

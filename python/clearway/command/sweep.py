@@ -12,7 +12,7 @@ from clearway import units
 from clearway.command.names import SCENARIO
 from clearway.command.shared import Setting, console, notes, print_json, settings_dict
 from clearway.command.tables import print_texts
-from clearway.exit_codes import INTERRUPTED
+from clearway.ends import INTERRUPTED
 
 if TYPE_CHECKING:
     from clearway.sweeps.result import Sweep

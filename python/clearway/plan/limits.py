@@ -1,4 +1,4 @@
-"""What can't be planned for: the keys of a scenario that a plan would ignore, each refused with what is right."""
+"""The limits of plans: the keys of a scenario that a plan would ignore are refused, each with what would be right."""
 
 from __future__ import annotations
 

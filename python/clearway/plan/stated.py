@@ -1,4 +1,4 @@
-"""What a scenario file says of its switches, as far as the configuration of a switch can say the same.
+"""The settings of switches that a scenario file states, as far as the configuration of a switch can say the same.
 
 What it can't say is refused with the key, its value and what would be right, so that no plan differs from its scenario.
 """
@@ -78,7 +78,7 @@ class Refused(ValueError):  # noqa: N818 - it says what is wrong with the scenar
 
 
 def stated(scenario: _clearway.Scenario, target: str, *, ecn: bool, pfc: bool | None) -> Stated:
-    """What a scenario file says of its switches; raises `Refused` for what the target can't say."""
+    """Reads the settings of switches that a scenario file states; raises `Refused` for what the target can't say."""
     content = resolved(scenario)
     used = list(transports(content))
     credited = all(transport["name"] in CREDITED for _, transport in used)
