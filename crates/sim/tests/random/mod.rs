@@ -10,7 +10,7 @@
 //! | `values` | a value for a key, in any of its forms |
 //! | `files` | files that scenarios name: networks, lists of flows, distributions of sizes |
 //! | `network` | the table of the network, and the names in it |
-//! | `scenario` | whole scenarios |
+//! | `scenario`, `ports`, `traffic` | whole scenarios |
 //! | `repair` | what remains of a scenario once the lines are removed for which it is refused |
 //! | `rules` | what holds for every scenario and for every run of one |
 //! | `runs` | runs in slices, on several threads, and from a checkpoint |
@@ -25,11 +25,13 @@ mod files;
 mod heap;
 mod mutate;
 mod network;
+mod ports;
 mod repair;
 mod rules;
 mod runs;
 mod scenario;
 mod shrink;
+mod traffic;
 mod values;
 
 use clearway_proto::TransportInfo;

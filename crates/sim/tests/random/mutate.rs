@@ -28,11 +28,11 @@ const ODD: [&str; 22] = [
     "'''\n'''",
 ];
 
-/// Changes a text in one to six places.
+/// Changes a text in one to four places, most often in one.
 pub fn mutated(draw: &mut Draw, drawn: &Drawn, others: &[Drawn]) -> (Vec<u8>, Drawn) {
     let mut text = drawn.text.clone().into_bytes();
     let mut drawn = drawn.clone();
-    for _ in 0..draw.within(1, 6) {
+    for _ in 0..[1, 1, 1, 2, 4][draw.below(5) as usize] {
         text = if draw.chance(60) { lines(draw, &text, others) } else { bytes(draw, text) };
     }
     if draw.chance(20)

@@ -209,7 +209,8 @@ impl DcqcnLaw {
             };
             self.target = plus(self.target, step).min(self.line);
         }
-        self.rate = Rate::bps(self.rate.as_bps() / 2 + self.target.as_bps() / 2);
+        // The halves are rounded down, which must not take a rate below the least, and one bit per second to nothing.
+        self.rate = Rate::bps(self.rate.as_bps() / 2 + self.target.as_bps() / 2).max(self.min);
         grows
     }
 

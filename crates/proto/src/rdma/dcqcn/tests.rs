@@ -214,6 +214,20 @@ fn ns3_recovers_by_one_fast_step_one_additive_and_hyper_steps_300_us_apart_peers
 }
 
 #[test]
+fn an_increase_of_the_least_rate_is_no_step_to_nothing() {
+    for least in [1, 3, 1_000_001] {
+        let slow = DcqcnConfig { min_rate: Rate::bps(least), ..PAPER };
+        let mut law = law(slow);
+        // A cut each microsecond, which halves the rate, until it is the least one.
+        (0..200).for_each(|us| law.on_cnp(at(us)));
+        assert_eq!((law.rate(), law.target()), (Rate::bps(least), Rate::bps(least)));
+        // Fast recovery moves half of the way from the rate to an equal target.
+        law.on_timeout(at(200 + 55));
+        assert_eq!(law.rate(), Rate::bps(least));
+    }
+}
+
+#[test]
 fn where_an_increase_and_a_cut_fall_together_the_increase_comes_first_as_in_ns3() {
     let mut law = law(NS3);
     marked(&mut law, at(0));
