@@ -6,13 +6,13 @@ tables and pictures, since they have to be known before a number is read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from clearway.result import Run
-
 if TYPE_CHECKING:
     from clearway._clearway import _Warning
+    from clearway.result import Run
 
 
 def of_run(run: Run) -> Sequence[_Warning]:
@@ -36,17 +36,29 @@ def scenario_warnings(runs: Mapping[str, Run]) -> list[str]:
     return list(found)
 
 
-def swept_warnings(points: Iterable[tuple[str, Run]]) -> list[str]:
-    """The warnings on the points of a sweep, each a name and a run: one for each transport and kind, with the number of
-    points that it is about and the first of them.
+def cell(run: Run) -> str:
+    """The warnings of a run in a cell of a table, a line each: `dctcp [marks]: ...`. `of_cell` reads it."""
+    return "\n".join(f"{one['transport']} [{one['kind']}]: {one['text']}" for one in of_run(run))
+
+
+def of_cell(text: str | None) -> list[_Warning]:
+    """The warnings in a cell of a table."""
+    found = re.finditer(r"^(\S+) \[(\S+)\]: (.*)$", text or "", flags=re.MULTILINE)
+    return [{"transport": one[1], "kind": one[2], "text": one[3]} for one in found]
+
+
+def swept_warnings(points: Iterable[tuple[str, Iterable[_Warning]]]) -> list[str]:
+    """The warnings on the named points of a sweep: one for each transport and kind, with the number of points that it is
+    about and the first of them.
     """
     places: dict[tuple[str, str], list[tuple[str, _Warning]]] = {}
     total = 0
-    for name, run in points:
+    for name, warnings in points:
         total += 1
-        for warning in of_run(run):
+        for warning in warnings:
             places.setdefault((warning["transport"], warning["kind"]), []).append((name, warning))
     return [
-        f"{warning_line(found[0][1])} So it is at {len(found):,} of {total:,} points; this is the first, {found[0][0]}."
+        f"{warning_line(found[0][1])} So it is, with other numbers, at {len(found):,} of {total:,} points; this is the "
+        f"first, {found[0][0]}."
         for found in places.values()
     ]

@@ -103,3 +103,21 @@ def test_no_example_shows_a_transport_whose_signal_can_not_occur(path: Path, tra
     kinds = {warning["kind"] for warning in scenario.warnings()}
     # An example may show what happens where first windows exceed the buffer, or without a lossless network.
     assert kinds.isdisjoint({"marks", "headroom", "paths", "openings"}), kinds
+
+
+def test_a_sweep_warns_once_for_each_kind_and_says_at_how_many_points(cli: Cli, deaf: Path) -> None:
+    (deaf.parent / "ways.toml").write_text(
+        'scenario = "deaf.toml"\n[axes]\ntransport = ["dctcp", "expresspass"]\n'
+        '"switch.marking" = ["64 packets", "65 packets", "20 packets"]\n'
+    )
+    done = cli("sweep", "ways.toml", "-j", "1")
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("Warning: ")]
+    assert NEVER in line
+    assert "at 2 of 6 points; this is the first, transport = dctcp, marking = 64 packets." in line
+    found = clearway.load_sweep(deaf.parent / "out" / "ways")
+    assert found.warnings == [line.removeprefix("Warning: ")]
+    assert found.frame.filter(transport="dctcp")["marks"].to_list()[:2] == [0, 0]
+    page = cli("report", "out/ways")
+    assert page.returncode == 0, page.stderr
+    assert NEVER in next((deaf.parent / "out" / "report").rglob("index.html")).read_text()

@@ -134,7 +134,7 @@ def show(runs: list[Run]) -> None:
     """Prints the tables of the demonstration, one a scenario."""
     from clearway import units
     from clearway.groups import as_sweep
-    from clearway.scenario_warnings import swept_warnings
+    from clearway.scenario_warnings import of_run, swept_warnings
     from clearway.texts import sweep_texts
 
     by_name: dict[str, list[Run]] = {}
@@ -149,7 +149,7 @@ def show(runs: list[Run]) -> None:
             print_heading(console(), name)
             print_assumptions(console(), {label: line[-1][1] for label, line in sweep.lines.items()})
             points = [
-                (f"{label}, {units.value(x, sweep.unit)}", run)
+                (f"{label}, {units.value(x, sweep.unit)}", of_run(run))
                 for label, line in sweep.lines.items()
                 for x, run in line
             ]

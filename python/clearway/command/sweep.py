@@ -11,7 +11,7 @@ import click
 from clearway import units
 from clearway.command.names import SCENARIO
 from clearway.command.shared import Setting, console, notes, print_json, settings_dict
-from clearway.command.tables import print_texts
+from clearway.command.tables import print_texts, print_warnings
 from clearway.ends import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ def sweep(
     if as_json:
         print_json(as_dict(found))
     elif found.frame.height:
+        print_warnings(console(quiet=quiet), found.warnings)
         print_texts(console(quiet=quiet), summary_texts(found), left=len(found.by()))
     for row in found.failures.head(NAMED).iter_rows(named=True):
         point = ", ".join(f"{name} = {row[name]}" for name in found.axes.values())
@@ -161,6 +162,7 @@ def as_dict(found: Sweep) -> dict[str, object]:
         "out": str(found.out),
         "points": found.points,
         "interrupted": found.interrupted,
+        "warnings": found.warnings,
         "runs": found.frame.to_dicts(),
         "failures": found.failures.to_dicts(),
     }

@@ -13,7 +13,7 @@ from clearway.report import figures
 from clearway.report.html import card, pair, picture, table
 from clearway.report.style import Palette, drawing, variables
 from clearway.result import Run
-from clearway.scenario_warnings import scenario_warnings, swept_warnings
+from clearway.scenario_warnings import of_run, scenario_warnings, swept_warnings
 from clearway.texts import (
     fct_texts,
     network_texts,
@@ -138,7 +138,9 @@ def sweep_section(part: Sweep, palette: Palette) -> str:
     return (
         f"<h2>{escape(part.title)}: {escape(span)}</h2>"
         + assumptions(last)
-        + "".join(warnings([*swept_warnings(points.items()), *warning_texts(points)]))
+        + "".join(
+            warnings([*swept_warnings((name, of_run(run)) for name, run in points.items()), *warning_texts(points)])
+        )
         + pair(*drawn)
         + card(table(sweep_texts(part), 2, palette))
         + sampled_section(part, last, palette)

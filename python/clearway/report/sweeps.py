@@ -74,6 +74,7 @@ def sweep_html(sweep: Sweep) -> str:
             f'<p class="muted">{escape(about(sweep))}</p>',
             missing(sweep),
             failures(sweep),
+            *(card(f'<p class="warning">{escape(text)}</p>') for text in sweep.warnings),
             *blocks,
             card(table((head, rows), len(sweep.by()), palette)),
         ]
@@ -124,7 +125,7 @@ def notebook_html(sweep: Sweep) -> str:
             figures.legend(figure, axes)
             drawn.append(figure)
         failed = [f"{sweep.failures.height} of {sweep.points} points failed"] if sweep.failures.height else []
-        failed = [*filter(None, [missing_text(sweep)]), *failed]
+        failed = [*filter(None, [missing_text(sweep)]), *failed, *sweep.warnings]
         tables = [(summary_texts(sweep), len(sweep.by()))]
         return block(f"{sweep.name}: {about(sweep)}", tables, drawn, palette, failed)
 

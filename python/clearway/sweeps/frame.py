@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from clearway import metrics, window
+from clearway import metrics, scenario_warnings, window
 from clearway.result import Run
 from clearway.sweeps.points import Column
 from clearway.tables import Columns, Described
@@ -30,6 +30,8 @@ MEASURES: dict[str, tuple[type[pl.DataType], str, str]] = {
     "queue_max_port": (pl.String, "", "the switch port with the largest maximum queue"),
     "drops": (pl.Int64, "", "packets dropped, credits apart"),
     "credit_drops": (pl.Int64, "", "credits dropped, by design"),
+    "marks": (pl.Int64, "", "packets marked (ECN); null where no switch marks any"),
+    "repeated_signals": (pl.Int64, "", "requests for credits and stops that were sent again"),
     "pauses": (pl.Int64, "", "pauses by flow control; null without flow control"),
     "longest_pause_s": (pl.Float64, "s", "longest pause of a port; null without flow control"),
     "storms": (pl.Int64, "", "ports in a pause storm; null without flow control"),
@@ -38,6 +40,7 @@ MEASURES: dict[str, tuple[type[pl.DataType], str, str]] = {
     "utilisation_max": (pl.Float64, "", "utilisation of the busiest port"),
     "credit_waste": (pl.Float64, "", "share of credits that found nothing to send; NaN without credits"),
     "simulated_s": (pl.Float64, "s", "simulated time"),
+    "warnings": (pl.String, "", "signals that can't occur, transports outside of what they are made for; a line each"),
     "ended": (pl.String, "", "the way in which the run ended"),
     "hash": (pl.String, "", "hash of all that the simulated network did"),
     "folder": (pl.String, "", "folder of the run"),
@@ -72,7 +75,7 @@ def measure(run: Run) -> dict[str, Any]:
     They are of the window of measurement where the scenario sets one (`[measure]`), else of the whole run; goodput and
     utilisation are always of a window, by default without the drain at the end.
     """
-    found = shown_head(run)
+    found = shown_head(run) | {"warnings": scenario_warnings.cell(run)}
     sizes = metrics.fct_by_size(window.flows(run, metrics.FCT)).to_dicts()
     every = sizes[-1]
     found |= {f"fct_{key}": every[key] for key in ("mean_s", "p50_s", "p99_s")}

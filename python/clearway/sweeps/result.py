@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from clearway import tables
+from clearway import scenario_warnings, tables
 from clearway._clearway import Error
 from clearway.result import Run, load
 from clearway.sweeps import frame
@@ -54,6 +54,19 @@ class Sweep:
     def missing(self) -> int:
         """The number of points that neither finished nor failed, since the sweep was ended before or still runs."""
         return self.points - self.frame.height - self.failures.height
+
+    @property
+    def warnings(self) -> list[str]:
+        """The warnings on the scenarios of the points, which have to be known before a number is read: one for each
+        transport and kind of warning.
+        """
+        if "warnings" not in self.frame.columns:
+            return []
+        names = list(self.axes.values())
+        return scenario_warnings.swept_warnings(
+            (", ".join(f"{name} = {row[name]}" for name in names), scenario_warnings.of_cell(row["warnings"]))
+            for row in self.frame.iter_rows(named=True)
+        )
 
     @property
     def runs(self) -> list[Path]:
