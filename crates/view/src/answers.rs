@@ -251,6 +251,14 @@ struct Totals {
     bytes: Book,
     credits: Book,
     flow_control: Option<FlowControl>,
+    livelock: Option<Livelock>,
+}
+
+/// The time at which a run stood still, and what went on there.
+#[derive(Serialize)]
+struct Livelock {
+    at_ps: u64,
+    what: String,
 }
 
 #[derive(Serialize)]
@@ -284,6 +292,10 @@ impl Outcome {
                 deadlock: control.deadlock.clone(),
                 circle: control.circle.clone(),
             }),
+            livelock: summary
+                .livelock
+                .as_ref()
+                .map(|livelock| Livelock { at_ps: livelock.at.as_ps(), what: livelock.what.clone() }),
         };
         Outcome { hash: results.hash(), summary }
     }
