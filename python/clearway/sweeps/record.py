@@ -35,7 +35,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Record:
-    """What a sweep was asked for, and what its folder holds."""
+    """The points of a sweep, and the files that its folder holds."""
 
     name: str
     columns: list[Column]

@@ -20,7 +20,7 @@ from clearway.sweeps.result import Sweep, assembled
 FAILURES, COSTS = "failures.csv", "costs.csv"
 #: Tables that are written as Parquet and as CSV.
 TABLES = ("runs", "fct_by_size")
-#: What to do about a damaged folder.
+#: The remedy for a damaged folder, which ends a message.
 AGAIN = "run the same sweep again, which keeps the points that it has and writes the rest anew"
 
 

@@ -11,7 +11,7 @@ from clearway.sweeps import record
 from clearway.sweeps.points import Point
 from clearway.sweeps.record import RECORD, RUNS, Record
 
-#: What to do about a folder that holds something else.
+#: The remedy for a folder that holds something else, which ends a message.
 ELSE = "name another folder with --out, or use --force"
 
 
