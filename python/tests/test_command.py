@@ -286,10 +286,6 @@ def test_example_scenarios_come_with_the_package_and_run(cli: Cli, tmp_path: Pat
     assert cli("run", "one.toml", "--set", "stop=1 ms").returncode == 0
 
 
-def test_version(cli: Cli) -> None:
-    assert cli("--version").stdout == f"clearway {clearway.__version__} ({_clearway.__profile__})\n"
-
-
 @pytest.mark.parametrize("command", [["run"], ["compare", "--transports", "dctcp,expresspass"]])
 def test_ctrl_c_leaves_a_partial_result(tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "endless.toml").write_text(ENDLESS)
