@@ -15,7 +15,7 @@
 //! | `network.rs` | events of the network itself: faults, pause frames, mechanisms |
 //! | `router.rs`, `ideal.rs` | the paths of a flow, and the time that it would take alone |
 //! | `endless.rs` | flows that can never end, found before a run |
-//! | `livelock.rs` | the watch that ends a run in which time stands still |
+//! | `standstill.rs`, `livelock.rs` | the watch over the clock, and the end of a run in which time stands still |
 //! | `shares.rs` | fair shares for senders that are told them |
 //! | `views/` | ports, packets, flows and books between two steps |
 //! | `checkpoint.rs` | all of it in a file, from which another process goes on |
@@ -40,6 +40,7 @@ mod router;
 mod run;
 mod shares;
 mod source;
+mod standstill;
 mod threads;
 mod times;
 mod traffic;
