@@ -56,13 +56,6 @@ pub struct Measure {
     pub until: Option<Time>,
 }
 
-impl Traffic {
-    /// Answers whether the entry has rounds that open new connections each time.
-    pub fn opens_anew(&self) -> bool {
-        matches!(&self.pattern, Pattern::Rounds(rounds) if rounds.reconnect)
-    }
-}
-
 impl Model {
     /// Returns the size on the wire of the smallest packet or pause frame that may cross a link, in bytes.
     pub fn smallest_frame(&self) -> u32 {
@@ -268,6 +261,11 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// Answers whether the entry has rounds that open new connections each time.
+    pub fn opens_anew(&self) -> bool {
+        matches!(&self.pattern, Pattern::Rounds(rounds) if rounds.reconnect)
+    }
+
     /// Returns the entry in words, with its transport.
     pub fn told(&self) -> String {
         format!("traffic {} under {}", self.name, self.transport.info().name)

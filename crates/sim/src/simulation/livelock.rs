@@ -1,8 +1,8 @@
-//! Livelock: events that follow each other at one instant without end, so that time stands still.
+//! Livelock: the end of a run in which events follow each other at one instant without end, and what they are, in words.
 
 use super::run::Simulation;
 use crate::engine::EventKind;
-use crate::ids::{FlowSlot, Id};
+use crate::ids::FlowSlot;
 use crate::metrics::{Ended, Livelock};
 
 impl Simulation {

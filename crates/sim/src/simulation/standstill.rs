@@ -1,4 +1,4 @@
-//! The watch over the clock: whether events follow each other at one instant without end, so that time stands still.
+//! The watch over the clock, which finds that events follow each other at one instant without end.
 
 use crate::model::{Model, Pattern};
 use clearway_units::Time;
