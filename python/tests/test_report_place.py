@@ -79,7 +79,6 @@ def test_the_demonstration_keeps_its_page_and_takes_no_other(cli: Cli, runs: Pat
     before = page.read_bytes()
     assert cli("report", "out/first").returncode == 0
     assert page.read_bytes() == before
-    assert cli("demo", "--quick").returncode == 0
 
 
 def test_a_source_is_where_its_results_are_in_any_order(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,8 @@ def test_results_are_kept_where_their_table_cannot_be_written(
 
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_a_sweep_is_kept_where_its_table_cannot_be_written(output: str, folder: Path) -> None:
-    done = shell(["sweep", "small.toml", "--axis", "seed=1,2", "--out", "it", "-j", "1"], output, folder)
+    (folder / "seeds.toml").write_text('scenario = "small.toml"\n[axes]\nseed = [1, 2]\n')
+    done = shell(["sweep", "seeds.toml", "--out", "it", "-j", "1"], output, folder)
     assert done.returncode == 1, done.stderr
     assert done.stderr.splitlines()[-1] == f"clearway: standard output: can't be written: {OUTPUTS[output]}"
     assert clearway.load_sweep(folder / "it").points == 2
