@@ -43,7 +43,8 @@ class Checkpoints:
 
     `every` is the wall time between two of them, in seconds or as `"10 min"`. A run whose checkpoint is in the folder
     goes on from it, with as many threads as it was begun, and `tell` is called with the simulated time, in seconds, at
-    which it does, and with that number. With `fresh`, the run starts over. `close` removes the folder, which stays where that is not called.
+    which it does, and with that number. With `fresh`, the run starts over. `close` removes the folder, which stays
+    where that is not called.
     """
 
     def __init__(
