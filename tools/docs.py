@@ -46,7 +46,9 @@ SUMMARY = {
     "ended": "The reason why the run ended. `complete`: all flows were delivered; `stopped`: the stop time came; "
     "`stalled`: flows are left, but nothing will ever happen again (a transport without recovery lost data, or links "
     "are down for good); `deadlocked`: flow control has stopped ports in a circle, for ever (see `flow_control`); "
-    "`interrupted`: Ctrl-C was pressed, and the results cover what was simulated.",
+    "`livelocked`: events followed each other at one instant without end, and the results cover the time until then "
+    "(see `livelock`); `out of memory`: the process had more memory than it may have, and the results cover what was "
+    "simulated; `interrupted`: Ctrl-C was pressed, and the results cover what was simulated.",
     "simulated_s": "The simulated time at the end, in seconds.",
     "flows_started": "The number of flows (messages) that started.",
     "flows_completed": "The number of flows (messages) that were delivered in full.",
@@ -72,6 +74,14 @@ SUMMARY = {
     "traces": "The traces, by name, where the scenario asks for any: `events` kept, and `left_out` beyond the limit.",
     "measured": "The cost of the run, which differs from run to run: `wall_s` and `cpu_s` in seconds, "
     "`million_link_transmissions_per_cpu_s`, `peak_memory_bytes` of the process during the run.",
+}
+
+#: Keys that only a summary has whose run was cut off.
+CUT_OFF = {
+    "livelock": "The instant at which events followed each other without end, where that ended the run: `at_s`, in "
+    "seconds, and `what`, the event that was next, in words. What the tables count of that instant depends on the "
+    "number of threads.",
+    "memory_limit_bytes": "The memory of the process beyond which the run was ended, where that ended it.",
 }
 
 #: Keys that only the file has, not `run.summary`.
@@ -162,7 +172,7 @@ def results_md() -> str:
         written = json.loads((run.save(Path(folder) / "run") / "summary.json").read_text("utf-8"))
     if set(written) - set(run.summary) != set(IN_FILE):
         sys.exit("tools/docs.py: IN_FILE does not name the keys that summary.json has besides those of a run's summary")
-    rows = [[f"`{key}`", doc] for key, doc in (SUMMARY | IN_FILE).items()]
+    rows = [[f"`{key}`", doc] for key, doc in (SUMMARY | CUT_OFF | IN_FILE).items()]
     parts.append("## summary.json\n\n" + markdown_table(["key", "what it means"], rows))
     parts.append(NEXT)
     return "\n".join(parts)

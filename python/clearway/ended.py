@@ -15,7 +15,7 @@ OUT_OF_MEMORY = "out of memory"
 LIVELOCKED = "livelocked"
 #: The ways in which a run is cut off, as in the summary's `ended`.
 CUT_OFF = frozenset({INTERRUPTED, OUT_OF_MEMORY, LIVELOCKED})
-#: Those of them after which a run goes on from its checkpoint.
+#: The ends after which a run goes on from its checkpoint.
 GOES_ON = frozenset({INTERRUPTED, OUT_OF_MEMORY})
 
 

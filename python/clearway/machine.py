@@ -72,7 +72,7 @@ def shared_limits() -> Iterator[int]:
 
 
 def own_limits() -> Iterator[int]:
-    """What the resource limits of this process leave it, in bytes."""
+    """Memory that the resource limits of this process leave it, in bytes."""
     # Libraries reserve address space that they never use, so that what is taken already counts.
     taken = address_space()
     for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA):

@@ -128,7 +128,7 @@ def test_a_livelock_is_told_with_its_instant_and_what_goes_on_there(small: Path)
     run = cut_off(clearway.run(small), ended="livelocked", livelock={"at_s": 0.001, "what": what})
     (text,) = warning_texts({"expresspass": run})
     assert text.startswith(
-        "expresspass: LIVELOCK. Simulated time stood still at 1 ms, where events followed each other"
+        "expresspass: LIVELOCK. Simulated time stood still at 1.00 ms, where events followed each other"
     )
     assert what in text
     assert run.cut_off

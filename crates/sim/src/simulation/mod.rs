@@ -16,7 +16,7 @@
 //! | `router.rs`, `ideal/` | the paths of a flow, and the time that it would take alone |
 //! | `detours.rs` | the paths that faults took from flows |
 //! | `endless.rs` | flows that can never end, found before a run |
-//! | `livelock.rs` | the watch that ends a run in which time stands still |
+//! | `standstill.rs`, `livelock.rs` | the watch over the clock, and the end of a run in which time stands still |
 //! | `shares.rs` | fair shares for senders that are told them |
 //! | `views/` | ports, packets, flows and books between two steps |
 //! | `checkpoint.rs` | all of it in a file, from which another process goes on |
@@ -42,6 +42,7 @@ mod router;
 mod run;
 mod shares;
 mod source;
+mod standstill;
 mod threads;
 mod times;
 mod traffic;

@@ -1,6 +1,5 @@
 //! What happens once for the whole network, with all of its parts at hand: traffic starts, links fail, somebody looks.
 
-use super::livelock::told_traffic;
 use crate::ids::{FaultId, Id, RecordId, SeriesId, TrafficId};
 use crate::model::Model;
 use clearway_units::Time;
@@ -45,6 +44,12 @@ impl Happening {
             Happening::Window => "the window of measurement".into(),
         }
     }
+}
+
+/// A traffic entry in words.
+pub fn told_traffic(model: &Model, traffic: TrafficId) -> String {
+    let entry = &model.traffic[traffic.index()];
+    format!("traffic {} under {}", entry.name, entry.transport.info().name)
 }
 
 /// What will happen, in order of time; at one instant in the order in which it was scheduled. All events of ports and

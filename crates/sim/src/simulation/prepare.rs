@@ -1,7 +1,6 @@
 //! A run before its first event.
 
 use super::journal::Journal;
-use super::livelock::Standstill;
 use super::lives::Lives;
 use super::outside::{Happening, Outside};
 use super::region::Region;
@@ -10,6 +9,7 @@ use super::router::Router;
 use super::run::{SimError, Simulation};
 use super::shares::Shares;
 use super::source::Sources;
+use super::standstill::Standstill;
 use super::threads::Threads;
 use crate::engine::ENTITIES_MAX;
 use crate::ids::{ClassSet, FaultId, Id, SeriesId, TrafficId};

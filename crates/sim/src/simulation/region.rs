@@ -1,9 +1,9 @@
 //! A region: the hosts of a part of the network, their ends of flows and their applications, and the event loop that
 //! drives them. A run has one region, or several on as many threads, which meet at barriers.
 
-use super::livelock::Standstill;
 use super::notes::{News, Note, Rtt, size_of_message};
 use super::rounds::RoundsState;
+use super::standstill::Standstill;
 use super::times::{Clock, Spent};
 use crate::engine::{Event, EventKind};
 use crate::hosts::{Hosts, Input};

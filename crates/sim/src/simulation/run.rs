@@ -1,7 +1,6 @@
 //! A run: regions go on from barrier to barrier, between which the whole run hears what happened in them.
 
 use super::journal::Journal;
-use super::livelock::Standstill;
 use super::lives::{Live, Lives};
 use super::notes::{News, Note, Rtt, take_all};
 use super::outside::{Happening, Outside};
@@ -9,6 +8,7 @@ use super::region::{Region, TICK};
 use super::router::Router;
 use super::shares::Shares;
 use super::source::Sources;
+use super::standstill::Standstill;
 use super::threads::Threads;
 use super::times::{Clock, PartTimes};
 use crate::hosts::{Glance, Shown};

@@ -43,7 +43,7 @@ fn a_link_that_loses_every_packet_of_a_flow_is_refused_without_a_stop() {
     let healed = format!("{all}[[loss]]\nlink = [\"h0\", \"s0\"]\nprobability = 0\n");
     assert!(to_h1(&healed).unwrap_err().starts_with("x.toml:13: loss.0.probability"));
     let overridden = all.replace("1.0", "0.5") + &one("h1", "both");
-    assert!(to_h1(&overridden).unwrap_err().starts_with("x.toml:17: loss.1.probability = 1:"));
+    assert!(to_h1(&overridden).unwrap_err().starts_with("x.toml:16: loss.1.probability = 1:"));
 }
 
 #[test]
