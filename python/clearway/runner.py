@@ -126,7 +126,7 @@ def kept(
     scenario: _clearway.Scenario,
     *,
     fresh: bool = False,
-    tell: Callable[[float], object] | None = None,
+    tell: Callable[[float, int], object] | None = None,
 ) -> Iterator[Checkpoints | None]:
     """The checkpoints of a run; `None` if it has none. See `Checkpoints` for what the values are."""
     if every is None:

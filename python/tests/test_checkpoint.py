@@ -227,6 +227,16 @@ def test_checkpoints_need_a_folder_of_results() -> None:
         clearway.run(SMALL, checkpoint="1 s")
 
 
+def test_a_checkpoint_is_not_bound_to_the_number_of_threads(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "eventful.toml").write_text(EVENTFUL)
+    assert cli("run", "eventful.toml", "--out", "whole", "--quiet").returncode == 0
+    interrupted(tmp_path / "it")
+    told = cli("run", "eventful.toml", "--out", "it", "--checkpoint", "1 h", "--threads", "2")
+    assert told.returncode == 0, told.stderr
+    assert "holds. It goes on with as many threads as it was begun, 1." in " ".join(told.stderr.split())
+    assert files(tmp_path / "it") == files(tmp_path / "whole")
+
+
 def test_the_command_says_that_there_is_a_checkpoint_and_what_fresh_is_for(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "eventful.toml").write_text(EVENTFUL)
     assert "--fresh: starts a run with --checkpoint over" in cli("run", "eventful.toml", "--fresh").stderr
@@ -236,4 +246,5 @@ def test_the_command_says_that_there_is_a_checkpoint_and_what_fresh_is_for(tmp_p
     told = cli("run", "eventful.toml", "--out", "it", "--checkpoint", "1 h")
     assert told.returncode == 0
     assert "Going on from" in told.stderr
+    assert "threads as it was begun" not in told.stderr
     assert [entry.name for entry in scratch.entries(tmp_path)] == ["eventful.toml", "it"]

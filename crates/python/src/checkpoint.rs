@@ -30,7 +30,8 @@ pub struct Checkpoints {
     /// The least time between two checkpoints, in seconds.
     #[pyo3(attribute)]
     every_s: f64,
-    /// A function that is called before a run goes on from a checkpoint, with its simulated time in seconds.
+    /// A function that is called before a run goes on from a checkpoint, with its simulated time in seconds and the number
+    /// of its threads.
     #[pyo3(attribute)]
     resumed: Py<PyAny>,
     /// A function that is called after each checkpoint.
@@ -43,7 +44,6 @@ impl Checkpoints {
     pub fn prepare(
         &self,
         model: &sim::model::Model,
-        partition: &sim::Partition,
         part_rows: usize,
         begin: impl FnOnce([Option<Box<dyn sim::Spool>>; 2]) -> Result<Simulation, sim::SimError>,
     ) -> Result<Simulation, Failure> {
@@ -58,10 +58,11 @@ impl Checkpoints {
             }
             Err(error) => return Err(self.failure(&error.into())),
         };
-        let simulation = Simulation::resume(model, partition, ROWS.map(spool), CODE, &state);
+        let simulation = Simulation::resume(model, ROWS.map(spool), CODE, &state);
         let simulation = simulation.map_err(|error| self.failure(&error))?;
         let simulated_s = simulation.progress().now.as_secs_f64();
-        Python::attach(|py| self.resumed.call1(py, (simulated_s,))).map_err(Failure::Python)?;
+        let going_on = (simulated_s, simulation.parts());
+        Python::attach(|py| self.resumed.call1(py, going_on)).map_err(Failure::Python)?;
         Ok(simulation)
     }
 

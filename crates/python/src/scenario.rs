@@ -178,7 +178,7 @@ impl Scenario {
                 let begin = |spools| Simulation::spooled(model, &partition, spools);
                 let mut simulation = match &checkpoint {
                     Some(checkpoints) => {
-                        let mut simulation = checkpoints.prepare(model, &partition, part_rows, begin)?;
+                        let mut simulation = checkpoints.prepare(model, part_rows, begin)?;
                         checkpoints.run(&mut simulation, &mut |progress| look.go_on(progress))?;
                         simulation
                     }

@@ -84,7 +84,7 @@ fn broken(model: &Model, parts: usize, cuts: impl IntoIterator<Item = u64>) -> R
         // Time passes between the last checkpoint and the kill.
         simulation.step(events / 3 + 1);
         drop(simulation);
-        simulation = Simulation::resume(model, &partition, spools(&files), CODE, &checkpoint).unwrap();
+        simulation = Simulation::resume(model, spools(&files), CODE, &checkpoint).unwrap();
         assert!(saved(&mut simulation) == checkpoint, "the state that was read is the one that was written");
     }
     simulation.run(&mut |_| true);
@@ -186,12 +186,10 @@ fn rows_that_left_memory_before_a_checkpoint_are_those_of_the_result() {
     let checkpoint = saved(&mut simulation);
     assert!(files.iter().all(|file| file.len() > 0), "flows and samples have left memory");
     simulation.step(whole.summary.events / 4);
-    let mut resumed =
-        Simulation::resume(&model, &Partition::one(&model), spools(&files), CODE, &checkpoint).unwrap();
+    let mut resumed = Simulation::resume(&model, spools(&files), CODE, &checkpoint).unwrap();
     resumed.run(&mut |_| true);
     assert!(shown(&resumed.finish().unwrap()) == shown(&whole));
-    let without =
-        Simulation::resume(&model, &Partition::one(&model), [None, None], CODE, &checkpoint).err().unwrap();
+    let without = Simulation::resume(&model, [None, None], CODE, &checkpoint).err().unwrap();
     assert!(without.to_string().contains("rows of the run lie in a file"), "{without}");
 }
 
@@ -201,9 +199,7 @@ fn a_checkpoint_of_another_run_or_one_that_was_changed_is_refused() {
     let mut simulation = Simulation::new(&model).unwrap();
     simulation.step(5_000);
     let whole = saved(&mut simulation);
-    let resumed = |model: &Model, from: &[u8]| {
-        Simulation::resume(model, &Partition::one(model), [None, None], CODE, from).err()
-    };
+    let resumed = |model: &Model, from: &[u8]| Simulation::resume(model, [None, None], CODE, from).err();
     assert!(resumed(&model, &whole).is_none());
     assert!(matches!(resumed(&model, b"clearway"), Some(CheckpointError::Foreign)));
     for cut in [20, 50, 120, whole.len() / 2, whole.len() - 1] {
@@ -214,15 +210,27 @@ fn a_checkpoint_of_another_run_or_one_that_was_changed_is_refused() {
         changed[at] ^= 1;
         assert!(matches!(resumed(&model, &changed), Some(CheckpointError::Damaged)), "{at}");
     }
-    let by_others = Simulation::resume(&model, &Partition::one(&model), [None, None], "others", &whole).err();
+    let by_others = Simulation::resume(&model, [None, None], "others", &whole).err();
     assert!(matches!(by_others, Some(CheckpointError::Code)));
-    let halved = Partition::new(&model, 2);
-    assert_eq!(halved.parts(), 2);
-    let with_threads = Simulation::resume(&model, &halved, [None, None], CODE, &whole).err();
-    assert!(matches!(with_threads, Some(CheckpointError::Threads { taken: 1, asked: 2 })));
     let other_seed = Model { seed: model.seed + 1, ..model.clone() };
     assert!(matches!(resumed(&other_seed, &whole), Some(CheckpointError::Model)));
     let mut slower = model.clone();
     slower.traffic[0].transport.set("g", "0.5").unwrap();
     assert!(matches!(resumed(&slower, &whole), Some(CheckpointError::Model)));
+}
+
+#[test]
+fn a_checkpoint_goes_on_in_the_parts_in_which_the_run_was_begun_to_the_same_results() {
+    let model = eventful("dctcp");
+    let whole = shown(&broken(&model, 1, []));
+    for parts in 1..=4 {
+        let partition = Partition::new(&model, parts);
+        assert!(parts == 1 || partition.parts() > 1, "the network can be divided");
+        let mut simulation = Simulation::spooled(&model, &partition, [None, None]).unwrap();
+        simulation.step(5_000);
+        let mut resumed = Simulation::resume(&model, [None, None], CODE, &saved(&mut simulation)).unwrap();
+        assert_eq!(resumed.parts(), partition.parts());
+        resumed.run(&mut |_| true);
+        assert_eq!(shown(&resumed.finish().unwrap()), whole, "{parts} parts");
+    }
 }

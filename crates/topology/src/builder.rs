@@ -126,7 +126,8 @@ impl Builder {
         for (host, other) in [(a, b), (b, a)] {
             let Some(beside) = self.beside_hosts.get_mut(host.index()) else { continue };
             if let Some(first) = beside.replace(other) {
-                let [host, first, second] = [host, first, other].map(|id| self.nodes[id.index()].name.clone());
+                let [host, first, second] =
+                    [host, first, other].map(|id| self.nodes[id.index()].name.clone());
                 return Err(TopologyError::SecondLink { host, first, second });
             }
         }

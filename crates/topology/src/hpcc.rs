@@ -238,7 +238,11 @@ mod tests {
             ("0 1 100", "0 1 0", "line 3: the link h0 - s1 has a rate of 0"),
             ("0.25", "1.25", "line 7: the link s1 - s4 has an error rate of 1.25"),
             ("0.25", "none", "line 7: \"none\" is not an error rate"),
-            ("5 4 25", "3 4 25", "line 6: host \"h3\" has a second link, to \"s4\" besides the one to \"s4\"; a host"),
+            (
+                "5 4 25",
+                "3 4 25",
+                "line 6: host \"h3\" has a second link, to \"s4\" besides the one to \"s4\"; a host",
+            ),
             ("5 4 25", "1 4 25", "no path joins hosts \"h0\" and \"h5\""),
         ];
         for (from, to, expected) in cases {

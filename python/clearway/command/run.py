@@ -72,9 +72,11 @@ def run(
             f"{out}{SUFFIX} holds a part of such a run; with --checkpoint this command goes on from it.", markup=False
         )
 
-    def resumed(simulated_s: float) -> None:
+    def resumed(simulated_s: float, parts: int) -> None:
+        begun = f" It goes on with as many threads as it was begun, {parts}." if parts != threads else ""
         tell.print(
-            f"Going on from {units.seconds(simulated_s)} of simulated time, which {out}{SUFFIX} holds.", markup=False
+            f"Going on from {units.seconds(simulated_s)} of simulated time, which {out}{SUFFIX} holds.{begun}",
+            markup=False,
         )
 
     say_threads(tell, loaded, threads)

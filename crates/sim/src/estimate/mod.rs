@@ -122,7 +122,8 @@ impl Estimate {
         ),
         (
             "cpu_s",
-            "transmissions, flows and samples times measured times of one core; within a factor of about five",
+            "transmissions, dropped credits, flows and samples times measured times of one core, which grow with the flows \
+             alive at once; within a factor of about five",
         ),
     ];
 
@@ -148,7 +149,8 @@ impl Estimate {
         let samples: Vec<SeriesEstimate> = model.samples.iter().map(series).collect();
         let topology = &model.topology;
         let cost = Cost {
-            transmissions: link_transmissions,
+            packets: link_transmissions + sum(|load| load.dropped_credits),
+            live: sum(|load| load.live),
             flows,
             samples: samples.iter().map(|series| series.rows).sum(),
             ports: topology.ports().len() as f64,

@@ -46,16 +46,6 @@ pub enum CheckpointError {
     /// A file could not be written or read.
     #[error("{0}")]
     File(#[from] io::Error),
-    /// The run was divided among another number of threads.
-    #[error(
-        "the checkpoint was taken with {taken} threads: the run can go on with as many, not with {asked}"
-    )]
-    Threads {
-        /// The number of threads with which it was taken.
-        taken: usize,
-        /// The number of threads with which the run shall go on.
-        asked: usize,
-    },
     /// The run can't be prepared.
     #[error(transparent)]
     Run(#[from] SimError),
@@ -83,25 +73,23 @@ impl Simulation {
         Ok(())
     }
 
-    /// Prepares a run of a model that goes on from a checkpoint. The spools are those of [`Simulation::spooled`], and
-    /// still have the rows that the run handed out. `code` is that of [`Simulation::save`].
+    /// Prepares a run of a model that goes on from a checkpoint, in the parts and on as many threads as it was begun:
+    /// results depend on neither. The spools are those of [`Simulation::spooled`], and still have the rows that the run
+    /// handed out. `code` is that of [`Simulation::save`].
     ///
     /// # Errors
     /// If the checkpoint is damaged, of another model or of other code, or the rows are gone.
     pub fn resume(
         model: &Model,
-        partition: &Partition,
         spools: [Option<Box<dyn Spool>>; 2],
         code: &str,
         from: &[u8],
     ) -> Result<Simulation, CheckpointError> {
         let mut state = opened(from, code, model)?;
-        let mut sim = Simulation::spooled(model, partition, spools)?;
+        let mut sim = Simulation::spooled(model, &Partition::one(model), spools)?;
         let [flows, samples] = [sim.journal.take_spool(), sim.sampler.take_spool()];
         sim.set_state(&mut state)?;
-        if sim.nets.len() != sim.regions.len() {
-            return Err(CheckpointError::Threads { taken: sim.nets.len(), asked: sim.regions.len() });
-        }
+        sim.populate();
         for region in &mut sim.regions {
             region.set_state(&mut state)?;
         }

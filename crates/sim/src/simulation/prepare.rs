@@ -49,15 +49,11 @@ impl Simulation {
         let nodes = model.topology.nodes().len();
         let part_of = (0..nodes).map(|node| partition.part_of(Id::from_index(node))).collect();
         let nets = Networks::new(model, part_of, partition.parts());
-        let is_periodic = |sample: &Sample| !matches!(sample.what, Probe::Rtt(_));
-        let watches_rtt = !model.samples.iter().all(is_periodic);
         let shares = Shares::new(model);
-        let is_prompt = shares.any() || model.traffic.iter().any(Traffic::opens_anew);
-        let region = |_| Region::new(model, watches_rtt, is_prompt);
         let width = Partition::width(model);
         let mut sim = Simulation {
-            regions: nets.iter().map(region).collect(),
-            threads: Threads::new(nets.len(), nets.lookahead().unwrap_or(CELL)),
+            regions: Vec::new(),
+            threads: Threads::new(1, CELL),
             nets,
             outside: Outside::default(),
             lives: Lives::default(),
@@ -74,7 +70,7 @@ impl Simulation {
             cell: width.map_or(CELL, |width| width * CELL.as_ps().div_ceil(width.as_ps())),
             quiet_since: None,
             is_watched: false,
-            starts_ahead: !is_prompt && starts_ahead(model),
+            starts_ahead: false,
             switches_notify: model
                 .switch
                 .mechanism
@@ -86,6 +82,8 @@ impl Simulation {
             ended: None,
             model: Arc::clone(model),
         };
+        sim.populate();
+        sim.starts_ahead = !sim.is_prompt() && starts_ahead(model);
         let mut first_start = Time::MAX;
         for (index, traffic) in model.traffic.iter().enumerate() {
             let id = TrafficId::from_index(index);
@@ -115,11 +113,34 @@ impl Simulation {
         Ok(sim)
     }
 
+    /// Makes the regions of the networks' parts, yet without flows, and the threads that drive them.
+    pub(super) fn populate(&mut self) {
+        let watches_rtt = !self.model.samples.iter().all(is_periodic);
+        let region = |_| Region::new(&self.model, watches_rtt, self.is_prompt());
+        self.regions = self.nets.iter().map(region).collect();
+        self.threads = Threads::new(self.nets.len(), self.nets.lookahead().unwrap_or(CELL));
+    }
+
+    /// Answers whether regions must be heard as soon as a flow ends.
+    fn is_prompt(&self) -> bool {
+        self.shares.any() || self.model.traffic.iter().any(Traffic::opens_anew)
+    }
+
+    /// The number of parts of the network, each of which has a thread.
+    pub fn parts(&self) -> usize {
+        self.nets.len()
+    }
+
     /// Schedules the next sample of a series.
     pub(super) fn schedule_sample(&mut self, series: SeriesId) {
         let at = self.now + self.model.samples[series.index()].every;
         self.outside.push(at, Happening::Sample(series));
     }
+}
+
+/// Answers whether a sample is taken at intervals.
+fn is_periodic(sample: &Sample) -> bool {
+    !matches!(sample.what, Probe::Rtt(_))
 }
 
 /// Answers whether flows of a model may be prepared before they start. Places of flows are then used again later than
