@@ -259,3 +259,22 @@ fn timed_parts_have_the_same_events_in_the_same_windows_in_turn_and_beside_each_
     assert_eq!(events + 1, one.summary.events);
     assert_eq!((beside.0.small_windows, beside.0.handovers.len() as u64), (0, beside.0.windows));
 }
+
+#[test]
+fn flows_that_stop_before_a_packet_follows_their_new_paths_stop_the_same_on_several_threads() {
+    let shape = LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 4, ..LeafSpine::default() };
+    // Packets are under way for so long that nothing happens between the fault and the stop.
+    let tree = LeafSpine { delay: Span::from_ms(100), ..shape }.build().expect("a valid shape");
+    let newreno = transport("newreno");
+    let at = |ms| Time::ZERO + Span::from_ms(ms);
+    let mut model = network_for(&newreno, tree);
+    let flows = (0..8).map(|host| Flow { stop: Some(at(20)), ..flow(host, (host + 4) % 8, 1_000_000) });
+    add(&mut model, &newreno, flows.collect());
+    let is_uplink = |port: &&Port| !model.topology.is_host(port.from) && !model.topology.is_host(port.to);
+    let uplink = model.topology.ports().iter().position(|port| is_uplink(&port)).expect("there are uplinks");
+    let port = PortId(uplink as u32);
+    model.faults = [port, port.reverse()].map(|port| Fault { at: at(10), port, up: false }).to_vec();
+    for parts in 2..=4 {
+        check(&model, parts, 2 * parts, "a stop after a fault");
+    }
+}

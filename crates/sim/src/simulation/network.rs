@@ -20,6 +20,8 @@ impl Simulation {
         for &slot in &slots {
             self.reroute(slot);
         }
+        // A flow may stop before any part goes on.
+        self.nets.share_paths();
         for slot in slots {
             let Some(live) = self.lives.get_mut(slot).filter(|_| self.shares.has(slot)) else { continue };
             let (traffic, part) = (live.name().traffic, self.nets.part_of(live.src.node()));
