@@ -48,7 +48,7 @@ def of_cell(text: str | None) -> list[_Warning]:
 
 
 def swept_warnings(points: Iterable[tuple[str, Iterable[_Warning]]]) -> list[str]:
-    """The warnings on the named points of a sweep, one for each transport and kind: at how many points, and the first."""
+    """One warning for each transport and kind on the points of a sweep, with how many have it and the first of them."""
     places: dict[tuple[str, str], list[tuple[str, _Warning]]] = {}
     total = 0
     for name, warnings in points:

@@ -2,7 +2,7 @@
 
 use super::run::Simulation;
 use crate::engine::EventKind;
-use crate::ids::FlowSlot;
+use crate::ids::{FlowSlot, Id};
 use crate::metrics::{Ended, Livelock};
 
 impl Simulation {
