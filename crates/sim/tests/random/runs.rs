@@ -93,8 +93,7 @@ pub fn resumed(model: &Model, events: u64, threads: usize) -> Result<Results, Fa
     let broken = |error: String| Failure::new("checkpoint", error);
     simulation.save("random", &mut checkpoint).map_err(|error| broken(error.to_string()))?;
     drop(simulation);
-    let partition = Partition::new(model, threads);
-    let mut simulation = Simulation::resume(model, &partition, [None, None], "random", &checkpoint)
+    let mut simulation = Simulation::resume(model, [None, None], "random", &checkpoint)
         .map_err(|error| broken(error.to_string()))?;
     simulation.run(&mut |_| true);
     finish(simulation)
