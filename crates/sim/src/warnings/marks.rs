@@ -26,7 +26,7 @@ pub fn warning(model: &Model, entry: &Traffic) -> Option<String> {
 fn never(model: &Model, class: usize, threshold: Threshold) -> Option<String> {
     let longest = queues::longest(model, class)?;
     let frame = u64::from(model.framing.wire_max());
-    let is_late = |k: u64| (k / frame + 2) * frame > longest.get();
+    let is_late = |k: u64| (k / frame + 2).saturating_mul(frame) > longest.get();
     let mut least: Option<Bytes> = None;
     for port in switch_ports(&model.topology) {
         let k = least_threshold(model, class, threshold, model.topology.port(port).rate);

@@ -50,6 +50,12 @@ fn a_threshold_that_a_full_queue_does_not_reach_is_warned_of_exactly_where_no_pa
 }
 
 #[test]
+fn the_largest_threshold_that_can_be_written_is_never_met() {
+    let found = texts(&incast("buffer = \"100 KB\"\nmarking = \"4294967295 packets\"", "dctcp", ""));
+    assert!(found[0].contains("none is ever given"), "{found:?}");
+}
+
+#[test]
 fn the_automatic_threshold_leaves_room_for_marks_in_every_buffer() {
     for buffer in ["10 KB", "30 KB", "100 KB", "384.5 KB", "4 MB", "20 packets", "250 packets"] {
         let model = incast(&format!("buffer = \"{buffer}\""), "dctcp", "");
