@@ -20,7 +20,7 @@ pub fn topology(draw: &mut Draw, world: &mut World) -> Vec<String> {
         let shape = draw.pick(shapes);
         let (lines, files) = table(draw, shape, world);
         match built(&lines, &files) {
-            Some(network) if network.hosts() as usize <= HOSTS_OFTEN || network_is_wanted(draw, &network) => {
+            Some(network) if network.hosts() <= HOSTS_OFTEN || network_is_wanted(draw, &network) => {
                 enter(world, &network, files);
                 return lines;
             }
@@ -37,7 +37,7 @@ pub fn topology(draw: &mut Draw, world: &mut World) -> Vec<String> {
 
 /// Answers whether a large network is drawn: seldom, since its runs are long.
 fn network_is_wanted(draw: &mut Draw, network: &Topology) -> bool {
-    network.hosts() as usize <= HOSTS_MAX && draw.chance(5)
+    network.hosts() <= HOSTS_MAX && draw.chance(5)
 }
 
 fn table(draw: &mut Draw, shape: &KindInfo, world: &World) -> (Vec<String>, Files) {
