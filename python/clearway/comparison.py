@@ -85,7 +85,9 @@ class Comparison:
 
     def _joined(self, table: str) -> pl.DataFrame:
         frames: dict[str, pl.DataFrame] = {name: getattr(run, table) for name, run in self.runs.items()}
-        return pl.concat(frame.select(pl.lit(name).alias("run"), pl.all()) for name, frame in frames.items())
+        # A column that only some transports have is null for the others.
+        joined = [frame.select(pl.lit(name).alias("run"), pl.all()) for name, frame in frames.items()]
+        return pl.concat(joined, how="diagonal")
 
     def view(self, path: str | Path | None = None, *, height: int = 860) -> View:
         """Writes the live page with the first two runs side by side, and shows it in a notebook, as `Run.view` does."""

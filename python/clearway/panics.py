@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 #: Standard error is one for all threads.
 LOCK = threading.RLock()
@@ -39,4 +39,7 @@ def silenced() -> Iterator[None]:
                 raise
             os.dup2(kept, 2)
             said.seek(0)
-            before.write(said.read())
+            if text := said.read():
+                # A standard error that can't be written never fails a command.
+                with suppress(OSError):
+                    before.write(text)

@@ -78,7 +78,8 @@ def test_a_pipe_in_a_folder_of_results_is_refused_in_a_line(name: str, cli: Cli,
     clearway.run(SMALL, out=tmp_path / "run")
     (tmp_path / "run" / name).unlink()
     os.mkfifo(tmp_path / "run" / name)
-    for command in ("report", "view"):
+    # The live page reads no tables.
+    for command in ("report",) if name == "flows.parquet" else ("report", "view"):
         done = cli(command, "run")
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
 
