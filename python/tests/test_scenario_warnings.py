@@ -10,6 +10,7 @@ import pytest
 from conftest import REPOSITORY, Cli
 
 import clearway
+from clearway import _clearway
 
 #: An incast whose threshold for marks is beyond what the buffer can hold.
 DEAF = """
@@ -99,7 +100,7 @@ def shown() -> list[tuple[Path, str]]:
 
 @pytest.mark.parametrize(("path", "transport"), shown(), ids=lambda of: of.name if isinstance(of, Path) else of)
 def test_no_example_shows_a_transport_whose_signal_can_not_occur(path: Path, transport: str) -> None:
-    scenario = clearway._clearway.Scenario.load(path, transport=transport or None)
+    scenario = _clearway.Scenario.load(path, transport=transport or None)
     kinds = {warning["kind"] for warning in scenario.warnings()}
     # An example may show what happens where first windows exceed the buffer, or without a lossless network.
     assert kinds.isdisjoint({"marks", "headroom", "paths", "openings"}), kinds
