@@ -75,7 +75,7 @@ def payload(metrics: Mapping[str, float]) -> Payload:
 
 def counted(daemons: Sequence[Daemon]) -> Payload:
     """The payload that passed daemons since they started."""
-    return sum((payload(daemon.metrics()) for daemon in daemons), Payload())
+    return sum((payload(daemon.settled_metrics()) for daemon in daemons), Payload())
 
 
 def congestion_controls(printed: str) -> set[str]:

@@ -18,6 +18,8 @@ from clearway.testbed.shell import TestbedError, binary
 
 #: Seconds that the daemon has until it is ready, and until it has gone after SIGTERM.
 READY_S, STOP_S = 10.0, 5.0
+#: Seconds within which the daemon's loop leaves new statistics.
+LOOK_S = 5.0
 
 
 class Daemon:
@@ -104,10 +106,23 @@ class Daemon:
         return self.namespace.run("env", f"RUNTIME_DIRECTORY={self._folder}", str(binary()), *words)
 
     def metrics(self) -> dict[str, float]:
-        """The statistics of the daemon: its counters and gauges by name, with labels as `name{label="value"}`."""
+        """The statistics of the daemon: its counters and gauges by name, with labels as `name{label="value"}`.
+
+        They are those of the last look of the daemon's loop, up to 50 ms ago, or more on a busy machine.
+        """
         told = json.loads(self.ask("stats", "--json"))
         found: dict[str, float] = (told[0] if isinstance(told, list) else told)["metrics"]
         return found
+
+    def settled_metrics(self) -> dict[str, float]:
+        """The statistics of a look that came after this call, so that all that has happened before it counts."""
+        before = self.metrics()["loop_looks_total"]
+        deadline = time.monotonic() + LOOK_S
+        while (now := self.metrics())["loop_looks_total"] <= before:
+            if time.monotonic() > deadline:
+                raise TestbedError(f"{self}: its loop has not looked at its statistics for {LOOK_S:g} s")
+            time.sleep(0.01)
+        return now
 
     def cpu_s(self) -> float:
         """Seconds of processor time that the daemon took since it started."""

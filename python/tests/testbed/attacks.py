@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from clearway.testbed import Daemon, Host, Network
@@ -17,8 +16,8 @@ STALL_S = 1.5
 
 
 def stats(daemon: Daemon) -> dict[str, float]:
-    """All values of `clearwayd stats`."""
-    metrics = json.loads(daemon.ask("stats", "--json"))["metrics"]
+    """All values of `clearwayd stats`, with all that happened before the call."""
+    metrics = daemon.settled_metrics()
     return {name: float(value) for name, value in metrics.items() if isinstance(value, int | float)}
 
 
