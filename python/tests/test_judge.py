@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import tomllib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,9 @@ import pytest
 import clearway
 from clearway import reproduce
 from clearway.jobs import sources
-from clearway.reproduce import Claim, Figure, Finding, Job, judge, record, scoreboard, stale, stats
+from clearway.reproduce import Claim, Figure, Finding, Job, judge, record, rules, scoreboard, stale, stats
 from clearway.reproduce.expresspass import common, fig10
+from clearway.reproduce.rules import Condition, Rule
 from clearway.reproduce.stats import Estimate
 
 NAN = float("nan")
@@ -55,7 +58,7 @@ def test_pairing_by_seed_takes_away_what_seeds_share() -> None:
 def test_an_estimate_of_nothing_is_no_number(values: list[float]) -> None:
     assert math.isnan(stats.estimate(values).mean)
     assert math.isnan(stats.paired_ratio(values, values).mean)
-    assert judge.number(claimed(1.0), stats.estimate(values)).verdict == "not reproduced"
+    assert judge.judge(claimed(1.0), stats.estimate(values)).verdict == "not reproduced"
 
 
 def test_a_percentile_needs_ten_values_beyond_it() -> None:
@@ -64,37 +67,133 @@ def test_a_percentile_needs_ten_values_beyond_it() -> None:
     assert math.isnan(stats.percentile(np.arange(19.0), 50))
 
 
+def held(*conditions: Condition, statistic: rules.Statistic = "mean") -> Rule:
+    return Rule(conditions, statistic)
+
+
+@pytest.fixture
+def by(monkeypatch: pytest.MonkeyPatch) -> Callable[[Rule], None]:
+    """Gives every claim a rule."""
+
+    def give(rule: Rule) -> None:
+        monkeypatch.setattr(judge, "rule", lambda *_: rule)
+
+    return give
+
+
 @pytest.mark.parametrize(
     ("low", "high", "trend", "verdict"),
     [
         (95, 105, None, "reproduced"),
         (90, 110, None, "reproduced"),
         (85, 105, None, "undecidable"),
-        (95, 111, True, "trend reproduced"),
-        (95, 111, False, "undecidable"),
         (111, 120, None, "not reproduced"),
-        (111, 120, True, "trend reproduced"),
-        (111, 120, False, "not reproduced"),
         (50, 150, None, "undecidable"),
+        (95, 105, (1.1, 1.2), "reproduced"),
+        (95, 111, (1.1, 1.2), "trend reproduced"),
+        (111, 120, (1.1, 1.2), "trend reproduced"),
+        (111, 120, (0.8, 0.9), "not reproduced"),
+        (95, 111, (0.8, 0.9), "not reproduced"),
+        (95, 105, (0.8, 0.9), "not reproduced"),
+        (95, 105, (0.9, 1.1), "undecidable"),
+        (111, 120, (0.9, 1.1), "not reproduced"),
     ],
 )
-def test_a_number_is_judged_by_its_whole_interval(low: float, high: float, trend: bool | None, verdict: str) -> None:
-    measured = Estimate((low + high) / 2, low, high, 5)
-    found = judge.number(claimed(100.0), measured, trend=trend)
+def test_a_number_is_judged_by_its_whole_interval_and_never_holds_where_its_trend_is_false(
+    low: float, high: float, trend: tuple[float, float] | None, verdict: str, by: Callable[[Rule], None]
+) -> None:
+    measured = {"value": Estimate((low + high) / 2, low, high, 5)}
+    if trend:
+        by(held(Condition("A takes longer than B", "A over B", least=1)))
+        measured["A over B"] = Estimate(sum(trend) / 2, *trend, 5)
+    found = judge.judge(claimed(100.0), measured)
     assert (found.verdict, found.seeds) == (verdict, 5)
+    assert ("A takes longer than B" in found.note) == (trend in ((0.8, 0.9), (0.9, 1.1)))
+
+
+def test_a_pattern_holds_only_if_all_that_it_names_do(by: Callable[[Rule], None]) -> None:
+    by(held(Condition("gains most", "gain over *", least=1)))
+    gains = {"gain over DCTCP": 1.5, "gain over RCP": 0.33}
+    found = judge.judge(claimed({"min": 1.5, "max": 3.5}), {"min": 1.5, "max": 3.4, **gains})
+    assert (found.verdict, found.note) == ("not reproduced", "fails: gains most"), "although both numbers are right"
+    assert judge.judge(claimed({}), {**gains, "gain over RCP": 1}).verdict == "reproduced"
+
+
+def test_quantities_that_a_rule_needs_may_not_be_missing_and_none_may_be_measured_for_nothing(
+    by: Callable[[Rule], None],
+) -> None:
+    by(held(Condition("gains most", "gain over *", least=1)))
+    with pytest.raises(ValueError, match=r"needs the quantity 'gain over \*'; measured are value"):
+        judge.judge(claimed(1.0), 1.0)
+    with pytest.raises(ValueError, match="'gian' is neither a number of the claim nor in a condition"):
+        judge.judge(claimed(1.0), {"value": 1, "gain over DCTCP": 2, "gian": 3})
+    by(Rule())
+    with pytest.raises(ValueError, match="no measured value for its number"):
+        judge.judge(claimed(1.0), {})
+    with pytest.raises(ValueError, match="a claim without a number needs conditions"):
+        judge.judge(claimed({}), {})
+
+
+def test_the_declared_statistic_is_judged(by: Callable[[Rule], None]) -> None:
+    draws = stats.estimate([1.0, 2.0, 2.0, 3.0, 92.0])
+    assert draws.mean == 20
+    by(held(statistic="median"))
+    assert judge.judge(claimed(2.0, 0.5), draws).measured == "2 (1 to 92) us"
+    by(held())
+    assert judge.judge(claimed(2.0, 0.5), draws).measured.startswith("20 (")
+    many = stats.estimate([float(n) for n in range(1, 21)]).median()
+    assert (many.mean, many.low, many.high) == (10.5, 6, 15), "P(6th <= median <= 15th of 20) is 95.9 %"
+    with pytest.raises(ValueError, match="computed from other ones"):
+        Estimate(1, 0, 2, 5).median()
+
+
+def test_a_claim_that_fails_by_default_and_holds_under_a_reading_says_which() -> None:
+    found = judge.judge(claimed(100.0), {"value": 50}, readings={"other": {"value": 60}, "ns2": {"value": 101}})
+    assert (found.verdict, found.reading, found.measured) == ("holds under a reading", "ns2", "50 us")
+    assert found.note == "under `ns2`: 101 us"
+    assert judge.judge(claimed(100.0), {"value": 99}, readings={"ns2": {"value": 1}}).reading == "default"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[a]\nlimit = 3", "unknown key 'limit'"),
+        ('[a]\nstatistic = "mode"', "statistic = 'mode': write mean or median"),
+        ('[a]\nconditions = [{ says = "x", quantity = "y" }]', "and least or most or both"),
+        ('[a]\nconditions = [{ says = "x", quantity = "y", least = "halfway" }]', "one positive ratio"),
+    ],
+)
+def test_a_rule_that_is_wrong_is_refused_in_a_line(text: str, says: str) -> None:
+    with pytest.raises(clearway.Error, match=says):
+        rules.parsed("pac.rules.toml: [a]", tomllib.loads(text)["a"], {})
+
+
+@pytest.mark.parametrize("paper", scoreboard.PAPERS)
+def test_every_rule_is_of_a_claim_and_the_same_claim_elsewhere_exists(paper: str) -> None:
+    for name, rule in rules.rules(paper).items():
+        if rule.same_as:
+            other, _, claim = rule.same_as.partition("/")
+            assert claim in reproduce.claims(other), f"{paper}/{name} is the same as {rule.same_as}"
+            assert not rules.rule(other, claim).same_as, f"{rule.same_as} is counted where it stands"
+
+
+def test_halfway_to_a_claimed_ratio_is_its_square_root() -> None:
+    for value, limit in ((64, 8.0), ({"max": 0.25}, 0.5)):
+        rule = rules.parsed("", {"conditions": [{"says": "far", "quantity": "value", "least": "halfway"}]}, value)
+        assert rule.conditions[0].least == limit
 
 
 def test_each_case_of_a_claim_is_judged_and_none_may_be_missing() -> None:
     both = claimed({"2": 98.0, "6": 97.8}, 0.02)
-    assert judge.number(both, {"2": 98, "6": 97}).verdict == "reproduced"
-    assert judge.number(both, {"2": 98, "6": 50}).verdict == "not reproduced"
+    assert judge.judge(both, {"2": 98, "6": 97}).verdict == "reproduced"
+    assert judge.judge(both, {"2": 98, "6": 50}).verdict == "not reproduced"
     with pytest.raises(ValueError, match="no measured value for 6"):
-        judge.number(both, {"2": 98})
-    with pytest.raises(clearway.Error, match="no case '3'"):
-        judge.number(both, {"2": 98, "6": 97, "3": 1})
+        judge.judge(both, {"2": 98})
+    with pytest.raises(ValueError, match="'3' is neither a number"):
+        judge.judge(both, {"2": 98, "6": 97, "3": 1})
     nested = claimed({"10G": {"down": 577.3, "up": 19.0}, "range": {"min": 1, "max": 2}})
     assert nested.cases == ("10G/down", "10G/up", "range")
-    assert judge.number(nested, {"10G/down": 560, "10G/up": 19, "range": 1.5}).verdict == "reproduced"
+    assert judge.judge(nested, {"10G/down": 560, "10G/up": 19, "range": 1.5}).verdict == "reproduced"
     assert claimed({"1": 2, "1/32": 14}).number("1/32") == 14, "a name with a slash of its own"
 
 
@@ -111,26 +210,18 @@ def test_each_case_of_a_claim_is_judged_and_none_may_be_missing() -> None:
     ],
 )
 def test_a_bound_is_held_within_its_tolerance(value: dict[str, float], measured: float, verdict: str) -> None:
-    assert judge.number(claimed(value, kind="bound"), measured).verdict == verdict
+    assert judge.judge(claimed(value, kind="bound"), measured).verdict == verdict
 
 
-def test_a_statement_holds_if_all_its_parts_do() -> None:
+def test_a_statement_holds_if_all_its_parts_do(by: Callable[[Rule], None]) -> None:
+    by(held(*(Condition(f"{one} is longer", one, least=1) for one in "ABC")))
+    above, open_, below = Estimate(1.2, 1.1, 1.3, 5), Estimate(1, 0.9, 1.1, 5), Estimate(0.9, 0.8, 0.99, 5)
     here = claimed({}, kind="ordering")
-    assert judge.statement(here, "", {"A < B": True, "B < C": True}).verdict == "reproduced"
-    fails = judge.statement(here, "", {"A < B": True, "B < C": False, "C < D": None})
-    assert (fails.verdict, fails.note) == ("not reproduced", "fails: B < C")
-    assert judge.statement(here, "", {"A < B": True, "B < C": None}).verdict == "undecidable"
-
-
-def test_a_comparison_is_open_where_the_interval_crosses_the_limit() -> None:
-    assert judge.below(Estimate(0.9, 0.8, 0.99, 5), 1.0) is True
-    assert judge.below(Estimate(0.9, 0.8, 1.01, 5), 1.0) is None
-    assert judge.below(Estimate(1.2, 1.1, 1.3, 5), 1.0) is False
-    assert judge.below(Estimate(1.02, 1.01, 1.03, 5), 1.0, slack=0.05) is True
-    assert judge.above(Estimate(1.2, 1.1, 1.3, 5), 1.0) is True
-    assert judge.above(Estimate(NAN, NAN, NAN, 5), 1.0) is False
-    assert judge.both(True, None) is None
-    assert judge.both(True, None, False) is False
+    assert judge.judge(here, {"A": above, "B": above, "C": above}).verdict == "reproduced"
+    fails = judge.judge(here, {"A": above, "B": below, "C": open_})
+    assert (fails.verdict, fails.note) == ("not reproduced", "fails: B is longer")
+    assert judge.judge(here, {"A": above, "B": above, "C": open_}).verdict == "undecidable"
+    assert judge.judge(here, {"A": above, "B": above, "C": Estimate(NAN, NAN, NAN, 5)}).verdict == "not reproduced"
 
 
 def test_arithmetic_that_does_not_come_out_is_not_reproduced() -> None:
@@ -177,11 +268,31 @@ def test_where_two_figures_judge_one_claim_the_worst_verdict_counts(tmp_path: Pa
     assert page.count("**none**") == 237
 
 
-def test_the_share_that_holds_leaves_out_what_does_not_apply() -> None:
-    here = reproduce.claim("pac", "abstract-40x-more-senders")
-    verdicts = ["reproduced", "arithmetic", "trend reproduced", "not reproduced", "not applicable"]
-    scores = [scoreboard.Score("pac", here, finding(verdict), "pac/fig15") for verdict in verdicts]
-    assert scoreboard.share(scores) == 3 / 4
+def scored(verdict: Any, cells: tuple[int, int] = (0, 0), claim: str = "abstract-40x-more-senders") -> scoreboard.Score:
+    here = reproduce.claim("pac", claim)
+    return scoreboard.Score("pac", here, replace(finding(verdict), claim=here, cells=cells), "pac/fig15")
+
+
+def test_the_share_that_holds_is_of_the_claims_that_a_simulation_tests() -> None:
+    rest = [scored(one) for one in ("arithmetic", "input", "contradicts itself", "not applicable")]
+    tested = [scored(one) for one in ("reproduced", "trend reproduced", "holds under a reading", "not reproduced")]
+    assert scoreboard.share([*rest, *tested]) == 3 / 4
+
+
+def test_a_table_counts_by_the_share_of_its_cells() -> None:
+    assert scoreboard.share([scored("reproduced", (4, 4)), scored("trend reproduced", (1, 4))]) == 5 / 8
+    assert scoreboard.share([scored("trend reproduced", (0, 1))]) == 1, "a single number is no table"
+
+
+def test_a_claim_that_stands_twice_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = scored("reproduced"), scored("reproduced", claim="abstract-no-spurious-timeout")
+    other = scored("not reproduced", claim="fig01-general-idea")
+    monkeypatch.setattr(
+        scoreboard, "rule", lambda _, name: Rule(same_as=f"pac/{first.claim.id}" if name == second.claim.id else "")
+    )
+    assert scoreboard.once([first, second, other]) == [first, other]
+    assert scoreboard.share([first, second, other]) == 1 / 2
+    assert scoreboard.once([second, other]) == [second, other], "where the other one has no row, it counts"
 
 
 LIMIT = 3

@@ -13,7 +13,17 @@ from typing import Any, Literal, get_args
 from clearway._clearway import Error
 
 #: Verdicts on a claim; `docs/verdicts.md` says when each is given.
-Verdict = Literal["reproduced", "trend reproduced", "not reproduced", "undecidable", "arithmetic", "not applicable"]
+Verdict = Literal[
+    "reproduced",
+    "trend reproduced",
+    "holds under a reading",
+    "not reproduced",
+    "undecidable",
+    "contradicts itself",
+    "arithmetic",
+    "input",
+    "not applicable",
+]
 #: All verdicts, in the order of the scoreboard's columns.
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -36,6 +46,8 @@ class Claim:
     unstated: tuple[str, ...] = ()
     why_tol: str = ""
     mode: str = ""
+    #: The paper, by the name of its file.
+    paper: str = ""
 
     @property
     def text(self) -> str:
@@ -61,6 +73,19 @@ class Claim:
     def cases(self) -> tuple[str, ...]:
         """The names of its cases if it claims a number for each, `40 Gbps/DCTCP` where they are nested; else none."""
         return () if not isinstance(self.value, dict) or is_band(self.value) else tuple(leaves(self.value))
+
+    @property
+    def states_number(self) -> bool:
+        """True if the claim has a number or a limit."""
+        return self.value not in ({}, None)
+
+    def has(self, case: str) -> bool:
+        """True if the claim has a number of this case."""
+        try:
+            self.at(case)
+        except Error:
+            return False
+        return True
 
     def at(self, case: str | None = None) -> Any:
         """The claimed value, of a case if there are several: a number or `{min, max}`."""
@@ -122,13 +147,15 @@ class Finding:
     reading: str = "default"
     #: Seeds behind the measured value; 1 where nothing is drawn.
     seeds: int = 1
+    #: The numbers of the claim that were measured within their tolerance, and how many it has.
+    cells: tuple[int, int] = (0, 0)
 
 
 @cache
 def claims(paper: str) -> dict[str, Claim]:
     """The claims of a paper, by id."""
     entries = tomllib.loads(claims_text(paper)).get("claim", [])
-    found = [Claim(**{**entry, "unstated": tuple(entry.get("unstated", ()))}) for entry in entries]
+    found = [Claim(**{**entry, "unstated": tuple(entry.get("unstated", ())), "paper": paper}) for entry in entries]
     return {claim.id: claim for claim in found}
 
 

@@ -1,17 +1,22 @@
 """The one rule by which a claim gets its verdict; `docs/verdicts.md` states it for readers.
 
-* The default reading of the transport counts. Other readings stand beside it and decide nothing.
 * A number is held against the claim's tolerance, which is that of the claims file and stands in the row.
+* The rest of what a claim states is held against the conditions of its rule (`rules.py`), whose limits are declared and
+  stand in no figure. A claim of which a condition is false is never reproduced, whatever its number.
 * Where anything is drawn, the interval over seeds counts: a verdict falls only where all of it lies on one side.
-* A claim of a number whose trend holds, though the number does not, is a *trend reproduced*.
+* A claim of a number whose conditions hold, though the number does not, is a *trend reproduced*.
+* The default reading of the transport counts. A claim that fails under it and holds under another one *holds under a
+  reading*, which the row names.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from clearway.reproduce.claims import Claim, Finding
+from clearway.reproduce.claims import Claim, Finding, Verdict
+from clearway.reproduce.rules import Condition, Rule, rule
 from clearway.reproduce.stats import Estimate, exact
 
 #: A measured number, with an interval where something was drawn.
@@ -19,6 +24,116 @@ Measured = float | int | Estimate
 
 #: Answer of a condition: it holds, it does not, or (None) the interval does not decide.
 Holds = bool | None
+
+
+def judge(
+    claim: Claim,
+    measured: Measured | Mapping[str, Measured],
+    *,
+    text: str = "",
+    form: str = ".3g",
+    note: str = "",
+    reading: str = "default",
+    readings: Mapping[str, Mapping[str, Measured]] | None = None,
+) -> Finding:
+    """A claim held against its number, if it has one, and against the conditions of its rule.
+
+    `measured` has the quantities by name: `value` for a claim of one number (or that number alone), an entry for each
+    case of a claim of several, and all that the conditions are about. `text` says in the row what was measured; without
+    it the numbers stand there. `readings` has the quantities under other readings, by their names.
+    """
+    quantities = dict(measured) if isinstance(measured, Mapping) else {"value": measured}
+    found = judged(claim, quantities, text, form, note, reading)
+    if found.verdict == "not reproduced":
+        for name, others in (readings or {}).items():
+            under = judged(claim, dict(others), "", form, "", name)
+            if under.verdict in ("reproduced", "trend reproduced"):
+                says = f"under `{name}`: {under.measured}"
+                return replace(found, verdict="holds under a reading", note=join(says, note), reading=name)
+    return found
+
+
+def judged(claim: Claim, quantities: Mapping[str, Measured], text: str, form: str, note: str, reading: str) -> Finding:
+    """A claim under one reading."""
+    by = rule(claim.paper, claim.id)
+    found = {name: by_statistic(estimate_of(value), by) for name, value in quantities.items()}
+    cells = cells_of(claim, found)
+    check_names(claim, by, found, cells)
+    within = [inside(found[name], *claim.band(case)) for name, case in cells.items()]
+    parts = {one.says: holds(one, found) for one in by.conditions}
+    if not cells and not parts:
+        raise ValueError(f"{claim.id}: a claim without a number needs conditions in {claim.paper}.rules.toml")
+    verdict, why = decide(within, parts)
+    shown = {name: found[name] for name in cells or found}
+    seeds = min((one.seeds for one in found.values() if one.seeds > 1), default=1)
+    return Finding(
+        claim,
+        text or texts(claim, shown, form),
+        verdict,
+        join(why, note),
+        reading,
+        seeds,
+        (sum(one is True for one in within), len(within)),
+    )
+
+
+def cells_of(claim: Claim, found: Mapping[str, Estimate]) -> dict[str, str | None]:
+    """The measured numbers that the claim states, with the case of each; none for a trend or an ordering."""
+    if not claim.states_number:
+        return {}
+    if "value" in found and not claim.cases:
+        return {"value": None}
+    return {name: name for name in found if claim.has(name)}
+
+
+def check_names(claim: Claim, by: Rule, found: Mapping[str, Estimate], cells: Mapping[str, str | None]) -> None:
+    """Each number of the claim and each quantity of a condition was measured, and nothing that decides nothing."""
+    missing = [case for case in claim.cases if not any(case == one or case.startswith(f"{one}/") for one in cells)]
+    if missing or (claim.states_number and not cells):
+        raise ValueError(f"{claim.id}: no measured value for {', '.join(missing) or 'its number'}")
+    unmet = [one.quantity for one in by.conditions if not one.names(found)]
+    if unmet:
+        raise ValueError(f"{claim.id}: its rule needs the quantity {unmet[0]!r}; measured are {', '.join(found)}")
+    used = {*cells, *(name for one in by.conditions for name in one.names(found))}
+    unused = [name for name in found if name not in used]
+    if unused:
+        raise ValueError(f"{claim.id}: {unused[0]!r} is neither a number of the claim nor in a condition of its rule")
+
+
+def decide(within: Sequence[Holds], parts: Mapping[str, Holds]) -> tuple[Verdict, str]:
+    """The verdict on a claim, with its reason: `within` says of each number whether it is the claimed one, `parts` of
+    each condition whether it holds.
+    """
+    failing = [words for words, one in parts.items() if one is False]
+    if failing:
+        return "not reproduced", "fails: " + "; ".join(failing)
+    if open_ := [words for words, one in parts.items() if one is None]:
+        outside = any(one is False for one in within)
+        return ("not reproduced" if outside else "undecidable"), "the intervals don't decide: " + "; ".join(open_)
+    if all(one is True for one in within):
+        return "reproduced", ""
+    if parts:
+        return "trend reproduced", ""
+    if all(one is not False for one in within):
+        return "undecidable", "the interval over seeds crosses the edge of the tolerance"
+    return "not reproduced", ""
+
+
+def holds(condition: Condition, found: Mapping[str, Estimate]) -> Holds:
+    """True if all quantities of a condition lie within its limits, False if one lies outside."""
+    return both(*(inside(found[name], condition.least, condition.most) for name in condition.names(found)))
+
+
+def by_statistic(value: Estimate, by: Rule) -> Estimate:
+    """An estimate by the statistic that the claim's rule declares."""
+    return value.median() if by.statistic == "median" else value
+
+
+def texts(claim: Claim, shown: Mapping[str, Estimate], form: str) -> str:
+    """What was measured, in words."""
+    unit = "" if claim.unit == "1" or claim.unit.startswith("mixed") or not claim.states_number else f" {claim.unit}"
+    parts = [value.text(form) if name == "value" else f"{name}: {value.text(form)}" for name, value in shown.items()]
+    return ", ".join(parts) + unit
 
 
 def number(
@@ -89,10 +204,18 @@ def arithmetic(
     claim: Claim, computed: Measured | Mapping[str, Measured], *, form: str = ".4g", note: str = ""
 ) -> Finding:
     """A claim that follows from the paper's own text by calculation: computed here and held against its tolerance."""
-    found = number(claim, computed, form=form, note=note, reading="by calculation")
-    if found.verdict != "reproduced":
-        return found
-    return Finding(claim, found.measured, "arithmetic", note, "by calculation", 1)
+    found = judge(claim, computed, form=form, note=note, reading="by calculation")
+    return replace(found, verdict="arithmetic") if found.verdict == "reproduced" else found
+
+
+def given(claim: Claim, what: str, *, measured: str = "-") -> Finding:
+    """A claim about a parameter that our runs are given, so that comparing it would compare it with itself."""
+    return Finding(claim, measured, "input", what, "-", 1)
+
+
+def contradiction(claim: Claim, proof: str, *, measured: str = "-") -> Finding:
+    """A claim that cannot hold together with another sentence of its paper: `proof` says why."""
+    return Finding(claim, measured, "contradicts itself", proof, "by calculation", 1)
 
 
 def undecidable(claim: Claim, unstated: str, *, measured: str = "-", note: str = "") -> Finding:

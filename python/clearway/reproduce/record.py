@@ -14,6 +14,7 @@ from clearway.folder import CHECKSUM, checksum
 from clearway.jobs import sources
 from clearway.reproduce.claims import Finding, Verdict, claims, claims_text
 from clearway.reproduce.figure import Figure, Job, Reproduction
+from clearway.reproduce.rules import rules_text
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,18 @@ class Row:
     note: str
     reading: str
     seeds: int
+    cells: tuple[int, int] = (0, 0)
 
     @classmethod
     def of(cls, finding: Finding, paper: str) -> Row:
         """The row of a finding of a figure of `paper`."""
         one = finding
-        return cls(one.claim.id, paper, one.measured, one.verdict, one.note, one.reading, one.seeds)
+        return cls(one.claim.id, paper, one.measured, one.verdict, one.note, one.reading, one.seeds, one.cells)
 
     def finding(self) -> Finding:
         """The finding that this row was made from."""
         claim = claims(self.paper)[self.claim]
-        return Finding(claim, self.measured, self.verdict, self.note, self.reading, self.seeds)
+        return Finding(claim, self.measured, self.verdict, self.note, self.reading, self.seeds, self.cells)
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def page_sources(figure: Figure) -> str:
     """Hash of what a figure's page is made from: its code, its own texts, its prose and the claims of its paper."""
     code = sources.fingerprint(figure.measure, figure.summarise, figure.check, figure.facts, figure.draw)
     texts = [figure.title, figure.doc, figure.template, json.dumps([dict(figure.shown), dict(figure.captions)])]
-    return sources.digest(code, *texts, claims_text(figure.paper))
+    return sources.digest(code, *texts, claims_text(figure.paper), rules_text(figure.paper))
 
 
 def record(found: Reproduction) -> Record:
@@ -112,7 +114,7 @@ def load(figure: Figure, folder: Path) -> Record | None:
         if kept.pop(CHECKSUM, known := checksum(kept)) != known:
             raise ValueError
         label, one = kept.pop("spot")
-        rows = [Row(**row) for row in kept.pop("rows")]
+        rows = [Row(**{**row, "cells": tuple(row.get("cells", (0, 0)))}) for row in kept.pop("rows")]
         return Record(spot=(label, one), rows=rows, **kept)
     except (AttributeError, KeyError, TypeError, ValueError):
         right = f"write it anew with `clearway reproduce {figure.name}`"

@@ -12,6 +12,7 @@ from clearway.reproduce.claims import VERDICTS, Claim, Finding, Verdict, claims
 from clearway.reproduce.figure import Figure
 from clearway.reproduce.page import table_md
 from clearway.reproduce.record import Record, load
+from clearway.reproduce.rules import rule
 
 #: The papers, in the order of the scoreboard, with their titles.
 PAPERS = {
@@ -24,10 +25,13 @@ PAPERS = {
 
 #: Verdicts from the one that weighs most to the one that weighs least, where several figures judge one claim.
 WEIGHT: tuple[Verdict, ...] = (
-    "not reproduced", "undecidable", "trend reproduced", "reproduced", "arithmetic", "not applicable",
+    "not reproduced", "undecidable", "contradicts itself", "holds under a reading", "trend reproduced", "reproduced",
+    "arithmetic", "input", "not applicable",
 )  # fmt: skip
-#: Verdicts that count as success, of the claims that apply.
-GOOD: tuple[Verdict, ...] = ("reproduced", "trend reproduced", "arithmetic")
+#: Verdicts that count as success, of the claims that a simulation tests.
+GOOD: tuple[Verdict, ...] = ("reproduced", "trend reproduced", "holds under a reading")
+#: Verdicts on claims that no simulation tests.
+UNTESTED: tuple[Verdict, ...] = ("contradicts itself", "arithmetic", "input", "not applicable")
 
 
 @dataclass(frozen=True)
@@ -65,22 +69,41 @@ def counts(of: Iterable[Score]) -> Counter[str]:
     return Counter(one.finding.verdict if one.finding else "none" for one in of)
 
 
+def once(of: Iterable[Score]) -> list[Score]:
+    """The rows without those of claims that another row is the same as, which would be counted twice."""
+    rows = list(of)
+    names = {f"{one.paper}/{one.claim.id}" for one in rows}
+    return [one for one in rows if rule(one.paper, one.claim.id).same_as not in names]
+
+
+def tested(of: Iterable[Score]) -> list[Score]:
+    """The rows of claims that a simulation tests."""
+    return [one for one in of if one.finding and one.finding.verdict not in UNTESTED]
+
+
+def credit(of: Score) -> float:
+    """What a claim adds to the share that holds: of a table the share of its cells, of any other claim 1 or 0."""
+    if of.finding is None:
+        return 0.0
+    inside, cells = of.finding.cells
+    return inside / cells if cells > 1 else float(of.finding.verdict in GOOD)
+
+
 def share(of: Iterable[Score]) -> float:
-    """The share of the claims that apply whose number or trend was reproduced, or that follow from the text."""
-    found = counts(of)
-    apply = sum(found.values()) - found["not applicable"]
-    return sum(found[verdict] for verdict in GOOD) / apply if apply else float("nan")
+    """The share that holds of the claims that a simulation tests; each claim counts once, a table by its cells."""
+    rows = tested(once(of))
+    return sum(map(credit, rows)) / len(rows) if rows else float("nan")
 
 
 def summary_texts(of: list[Score]) -> tuple[list[str], list[list[str]]]:
     """A row for each paper and one for all: how many claims got each verdict, and the share that holds."""
-    head = ["paper", "claims", *VERDICTS, "no row", "holds, of those that apply"]
+    head = ["paper", "claims", *VERDICTS, "no row", "counted once", "tested by simulation", "of these hold"]
     rows = []
     for name, called in [*PAPERS.items(), ("all", "all")]:
         part = [one for one in of if name in ("all", one.paper)]
         found = counts(part)
-        numbers = [len(part), *(found[verdict] for verdict in VERDICTS), found["none"]]
-        rows.append([called, *map(str, numbers), f"{100 * share(part):.0f} %"])
+        numbers = [len(part), *(found[verdict] for verdict in VERDICTS), found["none"], len(once(part))]
+        rows.append([called, *map(str, numbers), str(len(tested(once(part)))), f"{100 * share(part):.0f} %"])
     return head, rows
 
 
@@ -140,11 +163,14 @@ def line(of: Score, figures: Mapping[str, Figure]) -> list[str]:
     if finding is None:
         return [f"`{claim.id}` ({claim.source})", says, "-", "-", claim.tolerance_text, "-", "**none**", "-"]
     verdict = f"**{finding.verdict}**" if finding.verdict == "not reproduced" else finding.verdict
-    remark = finding.note if finding.verdict in ("not applicable", "undecidable") else ""
+    remark = "" if finding.verdict in (*GOOD[:2], "not reproduced", "arithmetic") else finding.note
     measured = finding.measured if not remark else f"{finding.measured} ({remark})".removeprefix("- ")
     command = f"[`reproduce {of.figure}`]({figures[of.figure].slug}.md)"
     seeds = str(finding.seeds) if finding.seeds > 1 else "-"
-    where = f"`{claim.id}` ({claim.source})"
+    inside, cells = finding.cells
+    verdict = f"{verdict} ({inside} of {cells})" if cells > 1 else verdict
+    same = rule(of.paper, claim.id).same_as
+    where = f"`{claim.id}` ({claim.source})" + (f", the same claim as `{same}`" if same else "")
     return [where, says, measured, finding.reading, claim.tolerance_text, seeds, verdict, command]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -30,6 +30,8 @@ class Estimate:
     high: float
     #: Seeds behind it; 1 for a run in which nothing is drawn.
     seeds: int = 1
+    #: The values that it is of, one a seed; empty where it has none, or was computed from other estimates.
+    draws: tuple[float, ...] = field(default=(), compare=False, repr=False)
 
     def text(self, form: str = ".3g", unit: str = "") -> str:
         """`94.6 (94.1 to 95.2) %`; the mean alone where nothing is drawn."""
@@ -41,7 +43,28 @@ class Estimate:
     def scaled(self, factor: float) -> Estimate:
         """The estimate in another unit: all of it times a factor."""
         ends = sorted((self.low * factor, self.high * factor))
-        return Estimate(self.mean * factor, ends[0], ends[1], self.seeds)
+        draws = tuple(value * factor for value in self.draws)
+        return Estimate(self.mean * factor, ends[0], ends[1], self.seeds, draws)
+
+    def minus(self, value: float) -> Estimate:
+        """The estimate less an exact number."""
+        draws = tuple(one - value for one in self.draws)
+        return Estimate(self.mean - value, self.low - value, self.high - value, self.seeds, draws)
+
+    def median(self) -> Estimate:
+        """The median of its draws with an interval by order statistics, which assumes nothing of how they are
+        distributed.
+
+        The interval lies between the two draws that enclose the true median in `CONFIDENCE` of all cases. With fewer
+        than six draws no two do, and the extremes stand for it: with five they enclose it in 93.75 % of all cases.
+        """
+        if self.seeds == 1:
+            return self
+        x = sorted(self.draws)
+        if len(x) != self.seeds:
+            raise ValueError("a median needs the values of the seeds; this estimate was computed from other ones")
+        outside = max(0, int(stats.binom.ppf((1 - CONFIDENCE) / 2, len(x), 0.5)) - 1)
+        return Estimate(float(np.median(x)), x[outside], x[-1 - outside], self.seeds, self.draws)
 
     def __format__(self, form: str) -> str:
         return self.text(form or ".3g")
@@ -60,8 +83,10 @@ def estimate(values: Sequence[float]) -> Estimate:
     mean = float(x.mean())
     if len(x) == 1:
         return exact(mean)
+    if math.isinf(mean):
+        return Estimate(mean, float(x.min()), float(x.max()), len(x), tuple(map(float, x)))
     half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(x) - 1)) * float(x.std(ddof=1)) / math.sqrt(len(x))
-    return Estimate(mean, mean - half, mean + half, len(x))
+    return Estimate(mean, mean - half, mean + half, len(x), tuple(map(float, x)))
 
 
 def per_seed(table: pl.DataFrame, value: str | pl.Expr, **where: object) -> list[float]:
@@ -89,13 +114,20 @@ def paired_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> 
     if not np.isfinite(logs).all():
         return Estimate(math.nan, math.nan, math.nan, max(len(logs), 1))
     found = estimate([float(value) for value in logs])
-    return Estimate(math.exp(found.mean), math.exp(found.low), math.exp(found.high), found.seeds)
+    draws = tuple(map(math.exp, found.draws))
+    return Estimate(math.exp(found.mean), math.exp(found.low), math.exp(found.high), found.seeds, draws)
+
+
+def geometric(values: Sequence[float]) -> Estimate:
+    """The geometric mean of one positive value a seed, with its interval."""
+    return paired_ratio(values, [1.0] * len(values))
 
 
 def reduction(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
     """The share by which ours is lower than theirs, paired by seed: 1 - ours / theirs."""
     ratio = paired_ratio(ours, theirs)
-    return Estimate(1 - ratio.mean, 1 - ratio.high, 1 - ratio.low, ratio.seeds)
+    draws = tuple(1 - value for value in ratio.draws)
+    return Estimate(1 - ratio.mean, 1 - ratio.high, 1 - ratio.low, ratio.seeds, draws)
 
 
 def enough(count: int, percent: float) -> bool:
