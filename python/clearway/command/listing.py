@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,7 +35,7 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def list_(what: str, name: str | None, as_json: bool) -> None:
     """List the transports, topologies or workloads that scenarios may name, example scenarios, or the figures that can
-    be reproduced.
+    be reproduced, with the processor time and the memory that these take.
 
     With NAME, all about that one; of an example scenario that is its file.
     """
@@ -67,19 +68,23 @@ def catalog(what: str) -> list[dict[str, Any]]:
 
 def figures() -> list[dict[str, Any]]:
     """The figures that can be reproduced."""
-    import clearway.reproduce
+    from clearway.reproduce import cost, jobs_at
+    from clearway.reproduce import figures as known
 
-    known = clearway.reproduce.figures()
     return [
-        {
-            "name": name,
-            "summary": one.title,
-            "quick": len(one.jobs("quick")),
-            "full": len(one.jobs("full")),
-            "doc": one.doc,
-        }
-        for name, one in known.items()
+        {"name": name, "summary": one.title, "doc": one.doc}
+        | {scale: asdict(cost(jobs_at(one, scale))) for scale in ("quick", "paper")}
+        for name, one in known().items()
     ]
+
+
+def cost_text(cost: Mapping[str, Any]) -> str:
+    """The simulations of a figure, with what they take by their estimates."""
+    if not cost["runs"]:
+        return "no simulation"
+    cpu_s = cost["cpu_s"]
+    spent = f"{cpu_s / 3600:.1f} h" if cpu_s >= 3600 else f"{cpu_s / 60:.0f} min" if cpu_s >= 60 else f"{cpu_s:.0f} s"
+    return f"{cost['runs']:,} runs, {spent}, {units.size(cost['memory_bytes'])}"
 
 
 def overview(what: str) -> Texts:
@@ -90,8 +95,8 @@ def overview(what: str) -> Texts:
     if what == "scenarios":
         return ["scenario", "what it shows"], [[one["name"], one["summary"]] for one in _clearway.scenarios()]
     if what == "figures":
-        rows = [[f["name"], f["summary"], f"{f['quick']:,} quick, {f['full']:,} full"] for f in figures()]
-        return ["figure", "what it is", "simulations"], rows
+        rows = [[f["name"], f["summary"], cost_text(f["quick"]), cost_text(f["paper"])] for f in figures()]
+        return ["figure", "what it is", "quick", "at the paper's size"], rows
     if what == "topologies":
         rows = [[t["name"], t["summary"], ", ".join(t["keys"])] for t in _clearway.topologies()]
         return ["topology", "what it is", "keys"], rows

@@ -20,11 +20,13 @@ from clearway.ends import INTERRUPTED
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from clearway.reproduce import Job
+
 EXAMPLES = """\b
 Examples:
   clearway list figures
   clearway reproduce expresspass/fig16
-  clearway reproduce expresspass --scale full
+  clearway reproduce expresspass --scale paper
   clearway reproduce --jobs 8
   clearway reproduce --docs docs          writes all pages and the scoreboard
   clearway reproduce --check --docs docs  says which pages are stale
@@ -35,10 +37,10 @@ Examples:
 @click.argument("what", required=False, metavar="[PAPER[/FIGURE]]", type=FIGURE)
 @click.option(
     "--scale",
-    type=Choice(["quick", "full"]),
+    type=Choice(["quick", "paper", "full"]),
     default="quick",
     show_default=True,
-    help="Size of the simulations: quick, or those of the papers.",
+    help="Size of the simulations: quick, those of the papers, or these with four times as many seeds.",
 )
 @click.option(
     "--out",
@@ -79,7 +81,10 @@ def reproduce(
         return show_stale(chosen, docs, jobs, quiet=quiet)
     began = time.perf_counter()
     answers = []
-    total = sum(len(figure.jobs(scale)) for figure in chosen)
+    wanted = [job for figure in chosen for job in reproduction.jobs_at(figure, scale)]
+    total = len(wanted)
+    if scale != "quick":
+        notes(quiet=quiet or as_json).print(cost_text(wanted, jobs), markup=False, soft_wrap=True)
     with jobs_bar(what or "all figures", total, quiet=quiet or as_json) as progress:
         try:
             for found in reproduction.reproduce_all(
@@ -103,6 +108,21 @@ def reproduce(
             f"{runs:,} simulations ({cached:,} kept from before), {cpu:.0f} CPU-seconds, {wall:.0f} s", markup=False
         )
     return 0
+
+
+def cost_text(wanted: list[Job], processes: int | None) -> str:
+    """What simulations will take in all, in words."""
+    import clearway.reproduce as reproduction
+    from clearway import units
+    from clearway.reproduce.work import cores
+
+    total, at_once = reproduction.cost(wanted), processes or cores()
+    hours = f"{total.cpu_s / 3600:.1f} hours of processor time" if total.cpu_s > 3600 else f"{total.cpu_s:.0f} CPU-s"
+    return (
+        f"{total.runs:,} simulations: about {hours}, {total.cpu_s / 60 / at_once:.0f} min with {at_once} at a time, "
+        f"and {units.size(at_once * total.memory_bytes)} of memory for their networks and flows; those that are kept "
+        "from before are not run again"
+    )
 
 
 def show(out: Console, found: object) -> None:

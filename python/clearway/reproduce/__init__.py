@@ -17,6 +17,7 @@ from clearway.report.page import shell
 from clearway.reproduce import look, page, record, scoreboard, work
 from clearway.reproduce.claims import Claim, Finding, claim, claims
 from clearway.reproduce.figure import Figure, Job, Reproduction
+from clearway.reproduce.scale import SCALES, cost, jobs_at, share
 from clearway.reproduce.work import Progress
 
 __all__ = [
@@ -28,14 +29,14 @@ __all__ = [
     "Reproduction",
     "claim",
     "claims",
+    "cost",
     "figures",
     "find",
+    "jobs_at",
     "reproduce",
     "reproduce_all",
     "write_scoreboard",
 ]
-
-SCALES = ("quick", "full")
 
 
 def figures() -> dict[str, Figure]:
@@ -95,10 +96,9 @@ def reproduce_all(
     progress: Progress = lambda *_: None,
 ) -> Iterator[Reproduction]:
     """As `reproduce`, for several figures, whose simulations share the processes; yields each as soon as it is done."""
-    if scale not in SCALES:
-        raise Error(f"scale = {scale!r}: write {' or '.join(SCALES)}")
     kept = Path(out) / ".cache"
-    batches = [work.batch(figure, figure.jobs(scale) if jobs is None else jobs[figure.name], kept) for figure in chosen]
+    wanted = {figure.name: jobs_at(figure, scale) if jobs is None else jobs[figure.name] for figure in chosen}
+    batches = [work.batch(figure, wanted[figure.name], kept) for figure in chosen]
     cached = {one.figure.name: len(one.jobs) - len(one.missing) for one in batches}
     for done in work.work(batches, processes or work.cores(), progress):
         outcome = work.outcome(done, cached[done.figure.name])
@@ -133,6 +133,7 @@ def write(figure: Figure, scale: str, outcome: work.Outcome, out: Path, docs: Pa
         outcome.cpu_s,
         outcome.hashes,
         [*files, *drawn],
+        share(figure, scale),
     )
     kept = record.record(found)
     found.files.append(record.save(kept, records(out, docs)))

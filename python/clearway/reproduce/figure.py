@@ -49,7 +49,7 @@ class Figure:
     title: str
     #: Account of what the paper did, what it leaves open, what was chosen: Markdown, usually the module's docstring.
     doc: str
-    #: The simulations at a scale, `quick` or `full`.
+    #: The simulations at a scale, `quick` or `paper`; `clearway.reproduce.scale` makes those of `full` from them.
     jobs: Callable[[str], list[Job]]
     #: Function that measures a run, in another process; its tables are kept. Its code and all code of this package that
     #: it uses are part of the key under which they are.
@@ -137,3 +137,5 @@ class Reproduction:
     hashes: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     #: Files that were written.
     files: list[Path] = field(default_factory=list)
+    #: The size of its largest simulation over that at the scale of the paper.
+    share: float = 1.0

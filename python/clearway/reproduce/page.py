@@ -10,6 +10,7 @@ import polars as pl
 from clearway import _clearway
 from clearway.reproduce.claims import Finding
 from clearway.reproduce.figure import Figure, Reproduction
+from clearway.reproduce.scale import share_text
 from clearway.texts import Texts
 from clearway.units import digits
 
@@ -47,7 +48,7 @@ def page(found: Reproduction, images: Path, at: Path, result: str) -> str:
     parts = [
         f"<!-- Written by `clearway reproduce {figure.name} --docs`. Change python/clearway/reproduce instead. -->",
         f"# {figure.title}",
-        f"`clearway reproduce {figure.name} --scale {found.scale}`: {runs_text(found)}; Clearway "
+        f"`clearway reproduce {figure.name} --scale {found.scale}`: {runs_text(found)}{size_text(found)}; Clearway "
         f"{_clearway.__version__} at commit `{commit[:10]}`, result `{result[:12]}`.",
         "## Claims" if rows else "",
         table_md(head, [[f"`{row[0]}`", *row[1:6], bold(row[6]), row[7]] for row in rows]) if rows else "",
@@ -70,6 +71,11 @@ def runs_text(found: Reproduction) -> str:
     seeds = sorted({one.seeds for one in found.findings if one.seeds > 1})
     drawn = f", {seeds[0]} seeds where anything is drawn" if seeds else ""
     return f"{found.runs:,} simulations{drawn}, {digits(found.cpu_s)} CPU-seconds"
+
+
+def size_text(found: Reproduction) -> str:
+    """The words for how large its largest simulation is beside the paper's."""
+    return f", the largest of {share_text(found.share)}" if found.runs else ""
 
 
 def bold(verdict: str) -> str:

@@ -15,6 +15,7 @@ from clearway.jobs import sources
 from clearway.reproduce.claims import Finding, Verdict, claims, claims_text
 from clearway.reproduce.figure import Figure, Job, Reproduction
 from clearway.reproduce.rules import rules_text
+from clearway.reproduce.scale import jobs_at
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,8 @@ class Record:
     #: The simulation that was cheapest to run, by its label, and its hash; empty without simulations.
     spot: tuple[str, str]
     rows: list[Row]
+    #: The size of its largest simulation over that at the scale of the paper.
+    share: float = 1.0
 
 
 def jobs_hash(jobs: Sequence[Job]) -> str:
@@ -86,9 +89,10 @@ def record(found: Reproduction) -> Record:
         version=_clearway.__version__,
         sources=page_sources(found.figure),
         result=sources.digest(json.dumps(hashes, sort_keys=True), json.dumps([asdict(row) for row in rows])),
-        jobs=jobs_hash(found.figure.jobs(found.scale)),
+        jobs=jobs_hash(jobs_at(found.figure, found.scale)),
         spot=(cheapest, hashes.get(cheapest, "")),
         rows=rows,
+        share=round(found.share, 6),
     )
 
 

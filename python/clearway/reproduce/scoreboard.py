@@ -13,6 +13,7 @@ from clearway.reproduce.figure import Figure
 from clearway.reproduce.page import table_md
 from clearway.reproduce.record import Record, load
 from clearway.reproduce.rules import rule
+from clearway.reproduce.scale import share_text
 
 #: The papers, in the order of the scoreboard, with their titles.
 PAPERS = {
@@ -42,6 +43,9 @@ class Score:
     claim: Claim
     finding: Finding | None
     figure: str
+    #: The scale at which the figure was run, and the size of its largest simulation over that of the paper.
+    scale: str = "quick"
+    share: float = 1.0
 
 
 def scores(figures: Mapping[str, Figure], folder: Path) -> list[Score]:
@@ -53,15 +57,15 @@ def scores(figures: Mapping[str, Figure], folder: Path) -> list[Score]:
 def score(paper: str, claim: Claim, records: Mapping[str, Record]) -> Score:
     """The worst verdict on a claim."""
     judged = [
-        (row.finding(), name)
+        (row.finding(), name, kept)
         for name, kept in records.items()
         for row in kept.rows
         if row.paper == paper and row.claim == claim.id
     ]
     if not judged:
         return Score(paper, claim, None, "")
-    finding, figure = min(judged, key=lambda one: WEIGHT.index(one[0].verdict))
-    return Score(paper, claim, finding, figure)
+    finding, figure, kept = min(judged, key=lambda one: WEIGHT.index(one[0].verdict))
+    return Score(paper, claim, finding, figure, kept.scale, kept.share)
 
 
 def counts(of: Iterable[Score]) -> Counter[str]:
@@ -114,12 +118,14 @@ def page(of: list[Score], figures: Mapping[str, Figure], folder: Path) -> str:
         "# Results, claim by claim",
         "Each row compares one claim of a paper with what Clearway measures, and the command in the row computes it "
         "again. [The rule](../verdicts.md) says what each verdict means; the [readings](../readings.md) and the "
-        "[glossary](../glossary.md) explain ids and terms. `clearway reproduce` computes all claims.",
+        "[glossary](../glossary.md) explain ids and terms. `clearway reproduce` computes all claims. The column *size* "
+        "has the scale at which a claim was run, and which share of the paper's size its largest simulation has, by the "
+        "bytes that applications send.",
         table_md(*summary_texts(of)),
         "Other pages: " + ", ".join(others(figures, folder)) + ".",
     ]
     for name, called in PAPERS.items():
-        head = ["claim", "paper says", "measured", "reading", "tolerance", "seeds", "verdict", "command"]
+        head = ["claim", "paper says", "measured", "reading", "tolerance", "seeds", "size", "verdict", "command"]
         parts += [f"## {called}", table_md(head, [line(one, figures) for one in of if one.paper == name])]
     return "\n\n".join(parts) + "\n"
 
@@ -128,16 +134,17 @@ def html(of: list[Score], figures: Mapping[str, Figure]) -> str:
     """The scoreboard as the body of an HTML page: counts by paper, then a table for each."""
     parts = [f'<div class="card">{table_html(*summary_texts(of), words=1)}</div>']
     for name, called in PAPERS.items():
-        head = ["claim", "paper says", "measured", "tolerance", "seeds", "verdict", "command"]
+        head = ["claim", "paper says", "measured", "tolerance", "seeds", "size", "verdict", "command"]
         rows = []
         for one in (one for one in of if one.paper == name):
-            where, says, measured, _, tolerance, seeds, verdict, _ = line(one, figures)
+            where, says, measured, _, tolerance, seeds, size, verdict, _ = line(one, figures)
             texts = [
                 where,
                 says,
                 measured,
                 tolerance,
                 seeds,
+                size,
                 verdict,
                 one.figure and f"clearway reproduce {one.figure}",
             ]
@@ -161,7 +168,7 @@ def line(of: Score, figures: Mapping[str, Figure]) -> list[str]:
     claim, finding = of.claim, of.finding
     says = claim.text if claim.text != f"({claim.kind})" else f"{claim.what.split('. ')[0].rstrip('.')} ({claim.kind})"
     if finding is None:
-        return [f"`{claim.id}` ({claim.source})", says, "-", "-", claim.tolerance_text, "-", "**none**", "-"]
+        return [f"`{claim.id}` ({claim.source})", says, "-", "-", claim.tolerance_text, "-", "-", "**none**", "-"]
     verdict = f"**{finding.verdict}**" if finding.verdict == "not reproduced" else finding.verdict
     remark = "" if finding.verdict in (*GOOD[:2], "not reproduced", "arithmetic") else finding.note
     measured = finding.measured if not remark else f"{finding.measured} ({remark})".removeprefix("- ")
@@ -171,7 +178,14 @@ def line(of: Score, figures: Mapping[str, Figure]) -> list[str]:
     verdict = f"{verdict} ({inside} of {cells})" if cells > 1 else verdict
     same = rule(of.paper, claim.id).same_as
     where = f"`{claim.id}` ({claim.source})" + (f", the same claim as `{same}`" if same else "")
-    return [where, says, measured, finding.reading, claim.tolerance_text, seeds, verdict, command]
+    return [where, says, measured, finding.reading, claim.tolerance_text, seeds, size_of(of), verdict, command]
+
+
+def size_of(of: Score) -> str:
+    """The scale of a row and its share of the paper's size: `quick, 1/67`; `-` where no simulation tests the claim."""
+    if of.finding is None or of.finding.verdict in UNTESTED:
+        return "-"
+    return of.scale if 0.95 <= of.share <= 1.05 else f"{of.scale}, {share_text(of.share).split()[0]}"
 
 
 def others(figures: Mapping[str, Figure], folder: Path) -> list[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from clearway.reproduce import page, record, reproduce
 from clearway.reproduce.figure import Figure, Reproduction
+from clearway.reproduce.scale import jobs_at
 from clearway.reproduce.work import Progress
 from clearway.runner import run
 
@@ -62,7 +63,7 @@ def look_at(figure: Figure, docs: Path, processes: int | None, progress: Progres
 
 def spot_check(figure: Figure, kept: record.Record) -> bool:
     """True if the cheapest simulation of a page still gives the hash that it gave."""
-    jobs = figure.jobs(kept.scale)
+    jobs = jobs_at(figure, kept.scale)
     if record.jobs_hash(jobs) != kept.jobs:
         return False
     label, was = kept.spot

@@ -17,8 +17,7 @@ STALL_S = 1.5
 
 def stats(daemon: Daemon) -> dict[str, float]:
     """All values of `clearwayd stats`, with all that happened before the call."""
-    metrics = daemon.settled_metrics()
-    return {name: float(value) for name, value in metrics.items() if isinstance(value, int | float)}
+    return {name: float(value) for name, value in daemon.settled_metrics().items()}
 
 
 def refused(daemon: Daemon, reason: str) -> float:

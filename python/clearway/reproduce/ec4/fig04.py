@@ -49,7 +49,7 @@ from clearway.reproduce.quantities import data_drops
 from clearway.reproduce.stats import Estimate
 from clearway.result import Run
 
-INTERVALS = {"quick": 1, "full": 5}
+INTERVALS = {"quick": 1, "paper": 5}
 START_MS = 50
 #: Numbers of flows at which readings are compared.
 FEW = (2, 8, 32)

@@ -40,7 +40,7 @@ from clearway.reproduce.quantities import port
 from clearway.result import Run
 
 FLOWS = (2, 8, 32, 128, 256)
-STOP_MS = {"quick": 200, "full": 600}
+STOP_MS = {"quick": 200, "paper": 600}
 ONE: dict[str, Any] = {**DCTCP, "initial_window": 1, "min_cwnd": 1}
 #: Name -> first half, second half, the switch, numbers of flows.
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], tuple[int, ...]]] = {

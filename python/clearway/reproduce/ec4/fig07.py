@@ -35,8 +35,8 @@ from clearway.reproduce.quantities import data_drops
 from clearway.result import Run
 
 HOSTS = 40
-TASKS = {"quick": 2, "full": 6}
-SIZE = {"quick": 64_000, "full": 5_120_000}
+TASKS = {"quick": 2, "paper": 6}
+SIZE = {"quick": 64_000, "paper": 5_120_000}
 PAPER_SIZE, PAPER_TIMES = 5_120_000, 30
 #: Name -> what half of the servers speak, whether flows start within the time that their bytes take.
 CASES: dict[str, tuple[dict[str, Any], bool]] = {

@@ -46,7 +46,7 @@ SIZES = ("S", "M", "L", "XL", "all")
 
 def jobs(scale: str) -> list[Job]:
     """Every workload, case and seed, and what isolates EC4's losses."""
-    times = 5 if scale == "full" else 1
+    times = 5 if scale == "paper" else 1
     found = []
     for workload, flows in FLOWS.items():
         for seed in SEEDS.get(workload, stats.SEEDS):

@@ -28,7 +28,7 @@ from clearway.result import Run
 
 LOADS = (0.2, 0.4, 0.6)
 WORKLOAD = "web-search"
-FLOWS = {"quick": 600, "full": 6_000}
+FLOWS = {"quick": 600, "paper": 6_000}
 MTU = 1538
 
 

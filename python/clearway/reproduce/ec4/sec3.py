@@ -35,7 +35,7 @@ KIB = 1024
 
 def jobs(scale: str) -> list[Job]:
     """The transients, by seed."""
-    flows = 6_000 if scale == "full" else 600
+    flows = 6_000 if scale == "paper" else 600
     switch = {**SWITCH, "marking": "20 packets", "buffer": "unlimited"}
     return [
         Job(

@@ -39,7 +39,7 @@ from clearway.reproduce.quantities import data_drops, port
 from clearway.result import Run
 from clearway.runner import load_scenario
 
-FAN_OUTS = {"quick": (32, 256, 2048), "full": (32, 64, 128, 256, 512, 1024, 2048)}
+FAN_OUTS = {"quick": (32, 256, 2048), "paper": (32, 64, 128, 256, 512, 1024, 2048)}
 TRANSPORTS: dict[str, dict[str, object]] = {
     "expresspass": {"name": "expresspass"},
     "naive": {"name": "naive-credit"},
@@ -48,7 +48,7 @@ TRANSPORTS: dict[str, dict[str, object]] = {
 DELAYS: dict[str, object] = {"none": "0 s", "0.9-6.2 us": {"uniform": ["0.9 us", "6.2 us"]}}
 #: Growth that counts as flat: the maximum grows by less than the square root of the fan-out, from 32 to 2,048.
 FLAT = 8
-DURATION_MS = {"quick": 4, "full": 20}
+DURATION_MS = {"quick": 4, "paper": 20}
 
 
 def bounds() -> dict[str, float]:
@@ -76,7 +76,7 @@ def jobs(scale: str) -> list[Job]:
         )
         for name, transport in TRANSPORTS.items()
         for delay in DELAYS
-        if scale == "full" or delay == "none" or name == "expresspass"
+        if scale == "paper" or delay == "none" or name == "expresspass"
         for fan_out in FAN_OUTS[scale]
         for seed in stats.SEEDS
     ]

@@ -33,7 +33,7 @@ from clearway.reproduce.look import Look, grid, powers
 from clearway.reproduce.quantities import data_drops, port
 from clearway.result import Run
 
-FAN_OUTS = {"quick": (32, 256, 2048), "full": (32, 64, 128, 256, 512, 1024, 2048)}
+FAN_OUTS = {"quick": (32, 256, 2048), "paper": (32, 64, 128, 256, 512, 1024, 2048)}
 #: Name -> transport, buffer of a port.
 TRANSPORTS: dict[str, tuple[dict[str, object], str]] = {
     "ideal": ({"name": "ideal"}, "unlimited"),
@@ -41,7 +41,7 @@ TRANSPORTS: dict[str, tuple[dict[str, object], str]] = {
     "expresspass": ({"name": "expresspass"}, "384.5 KB"),
 }
 COLORS = own("ideal", "dctcp", "expresspass")
-DURATION_MS = {"quick": 4, "full": 20}
+DURATION_MS = {"quick": 4, "paper": 20}
 #: An answer on the wire.
 ANSWER = 1078
 #: Powers of the fan-out that ours takes for about linear.

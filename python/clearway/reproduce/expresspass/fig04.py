@@ -40,7 +40,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "multi-bottleneck": {"kind": "multi-bottleneck", "flows": 2, "rate": "10 Gbps", "delay": "4 us"},
     "parking lot": {"kind": "parking-lot", "bottlenecks": 2, "rate": "10 Gbps", "delay": "4 us"},
 }
-WARM_UP_MS, SPAN_MS = 10, {"quick": 40, "full": 200}
+WARM_UP_MS, SPAN_MS = 10, {"quick": 40, "paper": 200}
 
 
 def jobs(scale: str) -> list[Job]:

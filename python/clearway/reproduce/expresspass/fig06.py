@@ -31,7 +31,7 @@ from clearway.reproduce.quantities import binned, fairness
 from clearway.result import Run
 
 JITTERS = (0.0, 0.01, 0.02, 0.04, 0.08)
-FLOWS = {"quick": (2, 8, 64), "full": (2, 8, 64, 256, 1024)}
+FLOWS = {"quick": (2, 8, 64), "paper": (2, 8, 64, 256, 1024)}
 SIZES = {"84 B": False, "76 to 92 B": True}
 FROM_MS, SPAN_MS = 20, 20
 TREE = {

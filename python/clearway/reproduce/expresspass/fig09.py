@@ -27,7 +27,7 @@ from clearway.result import Run
 QUEUES = (1, 2, 4, 8, 16, 32)
 FLOWS = (2, 4, 8, 16, 32)
 READINGS = {"default": {}, "printed": {"feedback": "sigcomm17-printed"}}
-FROM_MS, SPAN_MS = 10, {"quick": 20, "full": 100}
+FROM_MS, SPAN_MS = 10, {"quick": 20, "paper": 100}
 
 
 def jobs(scale: str) -> list[Job]:

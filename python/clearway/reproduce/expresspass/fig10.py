@@ -42,7 +42,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "naive": {"name": "naive-credit"},
     "naive, fixed sizes": {"name": "naive-credit", "randomize_size": False},
 }
-DURATION_MS = {"quick": 60, "full": 100}
+DURATION_MS = {"quick": 60, "paper": 100}
 WARM_UP_MS = 10
 
 
@@ -54,7 +54,7 @@ def jobs(scale: str) -> list[Job]:
             scenario("fig10", transport, count, seed, DURATION_MS[scale]),
         )
         for name, transport in VARIANTS.items()
-        for count in (BOTTLENECKS if scale == "full" or name in ("expresspass", "naive") else ENDS)
+        for count in (BOTTLENECKS if scale == "paper" or name in ("expresspass", "naive") else ENDS)
         for seed in stats.SEEDS
     ]
 

@@ -30,7 +30,7 @@ from clearway.reproduce.look import Look, grid, powers
 from clearway.reproduce.quantities import CEILING, FRAME, PAYLOAD, binned, data_drops, fairness
 from clearway.result import Run
 
-COUNTS = {"quick": (1, 2, 4, 8, 32), "full": (1, 2, 4, 8, 16, 32, 64, 128, 256)}
+COUNTS = {"quick": (1, 2, 4, 8, 32), "paper": (1, 2, 4, 8, 16, 32, 64, 128, 256)}
 CLOSE_UP_TO = 4
 FROM_MS, SPAN_MS = 20, 60
 SEEDS = range(1, 11)

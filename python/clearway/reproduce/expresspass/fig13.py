@@ -36,7 +36,7 @@ TRANSPORTS: dict[str, dict[str, Any]] = {
     "dctcp": {"name": "dctcp", "g": 0.0625, "handshake": True},
 }
 FLOWS = 5
-EVERY_MS = {"quick": 60, "full": 200}
+EVERY_MS = {"quick": 60, "paper": 200}
 #: Milliseconds an average of throughput, as the paper says.
 AVERAGED_MS = 10
 #: Fig. 16: when the second flow joins in us, step between offsets, round trips an average, round trips watched.

@@ -42,7 +42,7 @@ FEW = (4, 16, 64, 256, 1024)
 WITH_DELAY = "host delay"
 NAMES = (*READINGS, WITH_DELAY, "dctcp")
 #: Start and length of the measurement, and intervals of fairness, in ms.
-SPAN_MS = {"quick": (40, 100, 100), "full": (40, 500, 100)}
+SPAN_MS = {"quick": (40, 100, 100), "paper": (40, 500, 100)}
 #: "Very good" fairness: 1 less the tolerance of the claim.
 GOOD = 0.95
 

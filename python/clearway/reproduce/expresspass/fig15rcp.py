@@ -30,7 +30,7 @@ from clearway.reproduce.look import Look, grid, legend, powers
 from clearway.reproduce.quantities import binned, data_drops, fairness, port
 from clearway.result import Run
 
-FLOWS = {"quick": (4, 32, 64, 256, 512, 1024), "full": (4, 8, 16, 32, 64, 128, 256, 512, 1024)}
+FLOWS = {"quick": (4, 32, 64, 256, 512, 1024), "paper": (4, 8, 16, 32, 64, 128, 256, 512, 1024)}
 #: Number of flows that stands for no drops at any number: twice the most.
 NEVER = 2048.0
 #: Beyond so many RCP is under-utilised, by the paper.
@@ -41,7 +41,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], str]] = {
     "starts in 100 us": ({"name": "rcp"}, "100 us"),
 }
 COLORS = {**own("rcp"), "starts in 1 ms": 8, "starts in 100 us": 4}
-SPAN_MS = {"quick": (200, 100), "full": (500, 100)}
+SPAN_MS = {"quick": (200, 100), "paper": (500, 100)}
 WARM_UP_MS = 40
 
 

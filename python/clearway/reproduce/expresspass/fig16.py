@@ -47,7 +47,7 @@ DEFAULT = (0.5, 0.0625)
 KEPT = ("printed", "hotnets16", "dctcp")
 #: "Just a few RTTs", to ours.
 FEW = 10
-OFFSETS = {"quick": 5, "full": 20}
+OFFSETS = {"quick": 5, "paper": 20}
 #: RTTs of the series before the second flow joins.
 LEAD = 10
 KEY = ["rate_gbps", "transport", "alpha", "w_init"]

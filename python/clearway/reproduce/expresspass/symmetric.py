@@ -28,7 +28,7 @@ from clearway.reproduce.quantities import steady
 from clearway.result import Run
 
 ROUTINGS = ("symmetric-ecmp", "ecmp")
-FLOWS = {"quick": 600, "full": 20_000}
+FLOWS = {"quick": 600, "paper": 20_000}
 CLASSES: dict[str, list[dict[str, Any]]] = {
     "priority": [{"name": "a", "priority": 0}, {"name": "b", "priority": 1}],
     "weights": [{"name": "a", "weight": 3}, {"name": "b", "weight": 1}],

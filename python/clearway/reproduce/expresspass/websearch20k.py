@@ -26,7 +26,7 @@ TRANSPORTS: dict[str, dict[str, object]] = {
     "expresspass": {"name": "expresspass", "alpha": 0.0625, "w_init": 0.0625},
     "ns2 profile": {"name": "expresspass", "profile": ["ns2", "ns2-fat-tree"]},
 }
-FLOWS = {"quick": 2_000, "full": 20_000}
+FLOWS = {"quick": 2_000, "paper": 20_000}
 
 
 def jobs(scale: str) -> list[Job]:

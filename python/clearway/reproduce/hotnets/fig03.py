@@ -22,7 +22,7 @@ from clearway.result import Run
 
 TRANSPORTS = {"feedback": EXPRESSPASS, "naive": NAIVE}
 BOTTLENECKS = (1, 2, 3, 4, 5, 6)
-SPAN_MS = {"quick": 40, "full": 100}
+SPAN_MS = {"quick": 40, "paper": 100}
 
 
 def jobs(scale: str) -> list[Job]:

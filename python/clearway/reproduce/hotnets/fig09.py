@@ -46,7 +46,7 @@ TRANSPORTS: dict[str, dict[str, Any]] = {
 }
 FLOWS = (16, 256, 2048)
 #: Measured time and interval in ms.
-SPAN_MS = {"quick": (60, 20), "full": (500, 100)}
+SPAN_MS = {"quick": (60, 20), "paper": (500, 100)}
 WARM_UP_MS, EVERY_MS = 40, 60
 #: The spread of host delays of the buffer bound, in us.
 HOST_US = (0.9, 6.2)

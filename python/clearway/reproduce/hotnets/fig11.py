@@ -44,7 +44,7 @@ TRANSPORTS: dict[str, dict[str, Any]] = {
 }
 RIVALS = ("DCTCP", "HULL", "DX")
 RATES = (10, 40)
-FLOWS = {"data-mining": {"quick": 300, "full": 20_000}, "web-search": {"quick": 400, "full": 20_000}}
+FLOWS = {"data-mining": {"quick": 300, "paper": 20_000}, "web-search": {"quick": 400, "paper": 20_000}}
 CLASSES = {"small": (0.0, 100e3), "medium": (100e3, 10e6), "large": (10e6, float("inf"))}
 MEAN_KB = {"data-mining": 7410.0, "web-search": 1650.0}
 
@@ -246,7 +246,7 @@ def credits_and_loss(tables: Tables) -> list[Finding]:
 
 def shuffled(tables: Tables) -> list[Finding]:
     """The verdict on Fig. 8, the shuffle."""
-    full = fig17.SIZE["full"] == tables["rows"].filter(pl.col("case") == "shuffle")["bytes"][0]
+    full = fig17.SIZE["paper"] == tables["rows"].filter(pl.col("case") == "shuffle")["bytes"][0]
     scale = 1.0 if full else fig17.fewer(fig17.TASKS["quick"], fig17.SIZE["quick"])
     note = "" if full else f"measured with 1/{scale:.0f} of the bytes, and scaled up"
     medians = {name: of(tables, "median", "shuffle", name).scaled(scale) for name in ("DCTCP", "ExpressPass")}

@@ -31,7 +31,7 @@ from clearway.result import Run
 
 TRANSPORTS = ("expresspass", "expresspass-hotnets16", "naive-credit")
 FLOWS = (2, 4, 16, 64)
-WEB = {"quick": 600, "full": 20_000}
+WEB = {"quick": 600, "paper": 20_000}
 INCAST: dict[str, Any] = {
     "name": "incast",
     "topology": {"kind": "star", "hosts": 65, "rate": "10 Gbps", "delay": "4 us"},

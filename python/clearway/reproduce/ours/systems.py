@@ -40,7 +40,7 @@ TRANSPORTS: dict[str, dict[str, Any]] = {
 COLORS = own("expresspass", "ec4", "pac", "pacc", "dctcp", "hpcc")
 RATES = (10, 100, 400)
 SENDERS = 64
-FLOWS = {"quick": 300, "full": 20_000}
+FLOWS = {"quick": 300, "paper": 20_000}
 
 
 def answer_bytes(rate: int) -> int:

@@ -21,7 +21,7 @@ from clearway.reproduce.stats import SEEDS, Estimate, estimate
 from clearway.result import Run
 
 #: Rounds of a run. Each of the five seeds runs as many, so that the full scale has the paper's 20.
-ROUNDS = {"quick": 1, "full": 4}
+ROUNDS = {"quick": 1, "paper": 4}
 #: Kept at every host, for each packet: the paper's "random delay", whose distribution it does not say.
 DELAY = {"uniform": ["0 s", "10 us"]}
 #: Keys that a profile sets for a network, and not as a reading of the protocol.

@@ -49,7 +49,7 @@ def jobs(scale: str) -> list[Job]:
     }
     found = []
     for buffer in BUFFERS:
-        for kind in ("open", "new") if scale == "full" or buffer == BUFFERS[0] else ("open",):
+        for kind in ("open", "new") if scale == "paper" or buffer == BUFFERS[0] else ("open",):
 
             def scenario(
                 transport: Mapping[str, Any], senders: int, buffer: str = buffer, kind: str = kind

@@ -52,7 +52,7 @@ TRANSPORTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 EDGE: dict[str, dict[str, Any]] = {"pac, edge": PAC, "dctcp, edge": DCTCP | {"handshake": True}}
 #: Until when a run goes on: rounds with timeouts of 200 ms fit.
-STOP = {"quick": "800 ms", "full": "3 s"}
+STOP = {"quick": "800 ms", "paper": "3 s"}
 
 
 def jobs(scale: str) -> list[Job]:

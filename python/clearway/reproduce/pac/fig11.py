@@ -41,7 +41,7 @@ TRANSPORTS: dict[str, dict[str, Any]] = {
 }
 #: The default with least timeouts that are usual in datacenters, which the paper says PAC's delay does not reach.
 LOW = {f"pac, {least}": TRANSPORTS["pac"] | {"rto_min": least} for least in ("10 ms", "5 ms")}
-SEEDS = {"quick": 5, "full": 10}
+SEEDS = {"quick": 5, "paper": 10}
 COLORS = {**own("pac"), "pac, turns": 5, "pac, eq. (6)": 3, "pac, code": 8, "pac, windows of 2": 6,
           "pac, turns, windows of 2": 7}  # fmt: skip
 

@@ -56,7 +56,7 @@ def scenario(unit: float, transport: Mapping[str, Any], seed: int) -> dict[str, 
 
 def jobs(scale: str) -> list[Job]:
     """Three readings, each with five seeds."""
-    unit = {"quick": 0.2, "full": 1.0}[scale]
+    unit = {"quick": 0.2, "paper": 1.0}[scale]
     settings = common.readings({"profile": "testbed"}, READINGS)
     return [
         Job({"transport": name, "unit_s": unit, "seed": seed}, scenario(unit, settings[name], seed))

@@ -41,7 +41,7 @@ CLAIMED, ENOUGH = 1600, 720
 def jobs(scale: str) -> list[Job]:
     """PAC over all settings, the others where the SYNs come within 5 ms, and DCTCP and ICTCP where they fall."""
     found = []
-    for total in TOTALS if scale == "full" else (TOTAL,):
+    for total in TOTALS if scale == "paper" else (TOTAL,):
         for spread in SPREADS:
             found += several(scale, {"pac": TRANSPORTS["pac"]}, total, spread)
     rest = {name: transport for name, transport in TRANSPORTS.items() if name != "pac"}
@@ -70,7 +70,7 @@ def scenario(scale: str, transport: Mapping[str, Any], senders: int, total: str,
         common.star(senders + 1, delay="23.84 us"),
         transport,
         senders=senders,
-        rounds={"quick": 1, "full": 2}[scale],
+        rounds={"quick": 1, "paper": 2}[scale],
         buffer="96 KB",
         network=FRAMES,
         total=total,

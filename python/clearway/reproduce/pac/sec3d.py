@@ -31,7 +31,7 @@ from clearway.reproduce.stats import SEEDS, Estimate, estimate, reduction
 from clearway.result import Run
 
 LONG, BYTES = 100, 10_000
-COUNT = {"quick": 200, "full": 1000}
+COUNT = {"quick": 200, "paper": 1000}
 #: Readings by name: levels and discipline.
 TRANSPORTS: dict[str, dict[str, Any]] = {
     f"{words}, {short}": {"name": "pac", "profile": "testbed", "levels": levels, "discipline": discipline}

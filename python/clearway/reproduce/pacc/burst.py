@@ -22,7 +22,7 @@ BOTTLENECK = "tor0->h0"
 LINE_GBPS = 25.0
 BURST_US = 600
 TORS = 20
-DRAWS = {"quick": 10, "full": 50}
+DRAWS = {"quick": 10, "paper": 50}
 
 #: Share of the throughput before the bursts at which a recovery counts as done. The paper states none.
 BACK = 90

@@ -75,10 +75,10 @@ from clearway.reproduce.quantities import cost, data_drops
 from clearway.reproduce.stats import SEEDS
 from clearway.result import Run
 
-LOADS = {"quick": (0.5,), "full": (0.3, 0.5, 0.7)}
+LOADS = {"quick": (0.5,), "paper": (0.3, 0.5, 0.7)}
 #: Milliseconds in which flows arrive, and those at either end whose flows do not count.
-ARRIVALS_MS = {"quick": {"WebSearch": 10.8, "FB_Hadoop": 5.0}, "full": {"WebSearch": 30.0, "FB_Hadoop": 30.0}}
-ENDS_MS = {"quick": 1.0, "full": 5.0}
+ARRIVALS_MS = {"quick": {"WebSearch": 10.8, "FB_Hadoop": 5.0}, "paper": {"WebSearch": 30.0, "FB_Hadoop": 30.0}}
+ENDS_MS = {"quick": 1.0, "paper": 5.0}
 SPLIT, HUGE_FROM = 100_000, 3_000_000
 WINDOWED, CONTROL = "pacc, window and ACK class", "rocev2, window and ACK class"
 BESIDE: dict[str, dict[str, Any]] = {
@@ -109,7 +109,7 @@ def jobs(scale: str) -> list[Job]:
         for name, transport in {
             **TRANSPORTS,
             **BESIDE,
-            **(OTHERS if scale == "full" and load == MIDDLE else {}),
+            **(OTHERS if scale == "paper" and load == MIDDLE else {}),
         }.items()
         for seed in SEEDS
     ]

@@ -23,8 +23,8 @@ TRANSPORTS = ("rocev2", "dcqcn", "timely", "hpcc", "rdma-dctcp", "pacc")
 #: Transports in which something is drawn.
 DRAWN = ("dcqcn",)
 SENDERS = 255
-SIZE = {"quick": "640 KB", "full": "6400 KB"}
-BYTES = {"quick": 640_000, "full": 6_400_000}
+SIZE = {"quick": "640 KB", "paper": "6400 KB"}
+BYTES = {"quick": 640_000, "paper": 6_400_000}
 MODES = ("flow control", "go back", "selective repeat")
 
 

@@ -23,7 +23,7 @@ from clearway.reproduce.look import Look, grid, legend
 from clearway.result import Run
 
 TRANSPORTS = ("hpcc", "dcqcn", "timely", "rdma-dctcp")
-SEEDS = {"quick": 25, "full": 51}
+SEEDS = {"quick": 25, "paper": 51}
 ALONE = {"1000 B": "1000 B", "10 MB": "10 MB"}
 
 

@@ -31,8 +31,8 @@ from clearway.reproduce.quantities import binned, fairness, port
 from clearway.reproduce.stats import SEEDS, Estimate
 from clearway.result import Run
 
-FLOWS = {"quick": (4, 32), "full": (4, 8, 16, 32)}
-STOP_MS = {"quick": 200, "full": 1000}
+FLOWS = {"quick": (4, 32), "paper": (4, 8, 16, 32)}
+STOP_MS = {"quick": 200, "paper": 1000}
 WARM_UP_MS = 100
 #: Loads without congestion control have no shares.
 LEFT_OUT = ("blast", "rocev2")

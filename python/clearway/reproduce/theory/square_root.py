@@ -33,7 +33,7 @@ COVERED = 0.003
 TRANSPORTS = ("newreno", "cubic")
 COLORS = own("newreno", "cubic")
 FLOWS = 16
-STOP_S = {"quick": 1, "full": 6}
+STOP_S = {"quick": 1, "paper": 6}
 #: Round trip of a full frame and its acknowledgement through the idle network, in seconds.
 RTT_S = 1e-3 + 2 * 1538 * 8 / 10e9 + 1538 * 8 / 100e9 + 84 * 8 * (2 / 10e9 + 1 / 100e9)
 RANDOM, PERIODIC = 1.31, 1.22
