@@ -12,6 +12,7 @@ import polars as pl
 from clearway import ended, folder, tables, traces
 from clearway._clearway import Error
 from clearway.plot import Plots, runs_html
+from clearway.scenario_warnings import of_run, warning_line
 from clearway.scratch import uninterrupted
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Run:
         """The warnings on the scenario, a sentence each: a signal that can't occur, a transport outside of what it is
         made for. They have to be known before a number is read.
         """
-        return [f"{one['transport']}: {one['text']}." for one in self.summary.get("warnings", ())]
+        return [warning_line(one) for one in of_run(self)]
 
     @property
     def transports(self) -> list[str]:

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from clearway._clearway import _Warning
-    from clearway.result import Run
+
+
+class Run(Protocol):
+    """A `clearway.Run`, of which the summary is read."""
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """What the run was and how it ended."""
 
 
 def of_run(run: Run) -> Sequence[_Warning]:

@@ -37,6 +37,8 @@ pub struct Needs {
     pub first_window: Option<u32>,
     /// True if the transport controls the first window of a flow where the flow opens a connection, and only there.
     pub holds_openings: bool,
+    /// True if a flow that opens a connection exchanges a SYN for a SYN-ACK before it sends its first byte.
+    pub handshake: bool,
 }
 
 impl Needs {
@@ -54,6 +56,7 @@ impl Needs {
         host_flows: false,
         first_window: None,
         holds_openings: false,
+        handshake: false,
     };
     /// The needs of a transport that runs with marking above a threshold `K`.
     pub const ECN: Needs = Needs { marking: Some(MarkingNeeds::Step), ..Needs::NOTHING };

@@ -6,7 +6,7 @@ use clearway_planner::buffers::{self, Bound, Parameters, Reading};
 use clearway_planner::feeds::Feeds;
 use clearway_planner::switches;
 use clearway_proto::port::CreditShaping;
-use clearway_sim::model::{Delay, Model};
+use clearway_sim::model::Model;
 use clearway_topology::{PortId, Topology};
 use clearway_units::Span;
 use pyo3::exceptions::PyValueError;
@@ -50,7 +50,7 @@ pub fn plan_buffers<'py>(
         wire_min: model.framing.wire_min,
         host_delay: match host_delay_s {
             Some((least, most)) => (Span::from_secs_f64(least), Span::from_secs_f64(most)),
-            None => ends(&model.host.processing_delay),
+            None => model.host.processing_delay.ends(),
         },
         switch_delay: Span::from_secs_f64(switch_delay_s),
         flows,
@@ -107,17 +107,6 @@ pub fn plan_switches<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<
 /// Returns the rate limit of credits of a model, or the paper's if the model has no credits.
 fn shaping(model: &Model) -> CreditShaping {
     model.switch.credit.map_or(CreditShaping::PAPER, |credit| credit.shaping)
-}
-
-/// Returns the least and the greatest value of a delay.
-fn ends(delay: &Delay) -> (Span, Span) {
-    match delay {
-        Delay::Fixed(span) => (*span, *span),
-        Delay::Uniform(least, most) => (*least, *most),
-        Delay::Quantiles(points) => {
-            (points.first().map_or(Span::ZERO, |end| end.1), points.last().map_or(Span::ZERO, |end| end.1))
-        }
-    }
 }
 
 /// Returns the names, tiers, rate and delay of a port and its place among those of its switch.

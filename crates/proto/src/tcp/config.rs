@@ -62,6 +62,7 @@ pub(crate) const PROFILES: &[Profile] = &[
     },
 ];
 
+use crate::needs::Needs;
 use clearway_schema::{Auto, Profile, declare, told};
 use clearway_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -101,6 +102,11 @@ declare! {
 }
 
 impl TcpParams {
+    /// What every transport of the family needs: nothing from switches.
+    pub fn needs(&self) -> Needs {
+        Needs { first_window: Some(self.initial_window), handshake: self.handshake, ..Needs::NOTHING }
+    }
+
     /// The settings of both ends, which treat marks by `ecn`.
     pub fn config(&self, ecn: Ecn) -> Config {
         Config {

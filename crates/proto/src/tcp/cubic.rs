@@ -49,7 +49,7 @@ impl Transport for Cubic {
 
     fn needs(params: &CubicParams) -> Needs {
         let marking = params.ecn.then_some(MarkingNeeds::Step);
-        Needs { marking, first_window: Some(params.tcp.initial_window), ..Needs::NOTHING }
+        Needs { marking, ..params.tcp.needs() }
     }
 
     fn sender(params: &CubicParams, env: &Env) -> Sender<CubicController> {

@@ -5,7 +5,7 @@ use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RenoWindo
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
-use crate::needs::Needs;
+use crate::needs::{MarkingNeeds, Needs};
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, declare};
@@ -45,7 +45,7 @@ impl Transport for Dctcp {
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
     fn needs(params: &DctcpParams) -> Needs {
-        Needs { first_window: Some(params.tcp.initial_window), ..Needs::ECN }
+        Needs { marking: Some(MarkingNeeds::Step), ..params.tcp.needs() }
     }
 
     fn sender(params: &DctcpParams, env: &Env) -> Sender<DctcpController> {

@@ -72,7 +72,7 @@ impl Transport for Dx {
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
     fn needs(params: &DxParams) -> Needs {
-        Needs { first_window: Some(params.tcp.initial_window), ..Needs::NOTHING }
+        params.tcp.needs()
     }
 
     fn sender(params: &DxParams, env: &Env) -> Sender<DxController> {

@@ -38,7 +38,7 @@ impl Transport for FixedWindow {
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
     fn needs(params: &FixedWindowParams) -> Needs {
-        Needs { first_window: Some(params.window), ..Needs::NOTHING }
+        Needs { first_window: Some(params.window), ..params.tcp.needs() }
     }
 
     fn sender(params: &FixedWindowParams, env: &Env) -> Sender<FixedWindowController> {

@@ -41,8 +41,8 @@ impl Transport for Ideal {
         "ExpressPass '17, sec. 2, says what the ideal rate control does; max-min shares are checked by closed forms.",
     );
 
-    fn needs(_: &IdealParams) -> Needs {
-        Needs { oracle: true, ..Needs::NOTHING }
+    fn needs(params: &IdealParams) -> Needs {
+        Needs { oracle: true, first_window: None, ..params.tcp.needs() }
     }
 
     fn sender(params: &IdealParams, env: &Env) -> Sender<IdealController> {

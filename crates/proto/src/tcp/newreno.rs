@@ -41,7 +41,7 @@ impl Transport for NewReno {
 
     fn needs(params: &NewRenoParams) -> Needs {
         let marking = params.ecn.then_some(MarkingNeeds::Step);
-        Needs { marking, first_window: Some(params.tcp.initial_window), ..Needs::NOTHING }
+        Needs { marking, ..params.tcp.needs() }
     }
 
     fn sender(params: &NewRenoParams, env: &Env) -> Sender<NewRenoController> {

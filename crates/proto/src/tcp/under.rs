@@ -91,6 +91,7 @@ impl<P: ShimParams> Transport for OverTcp<P> {
             marking: (tcp.ecn != Ecn::Off).then_some(MarkingNeeds::Step),
             first_window: Some(tcp.initial_window),
             holds_openings: params.holds_openings(),
+            handshake: tcp.handshake,
             ..Needs::NOTHING
         }
     }

@@ -6,9 +6,10 @@
 //! | `sizes` | bytes of memory and seconds of processor time for each thing |
 //!
 //! The counts of hosts, links and listed flows are exact. Bytes and packets follow from the sizes of flows. Times assume
-//! that a flow gets an equal share of the busiest link of its path: losses, timeouts and a transport's start can make a
-//! run much longer, and with it sampled series. Memory and processor time are counts times what one of each was measured
-//! to take.
+//! that a flow gets an equal share of the busiest link of its path, once its handshake or its request for credits is
+//! answered, and that its last packet is then acknowledged, both after the delays of links and hosts: windows that grow
+//! slowly, losses and timeouts can make a run much longer, and with it sampled series. Memory and processor time are counts
+//! times what one of each was measured to take.
 
 mod sizes;
 mod traffic;
@@ -90,8 +91,9 @@ impl Estimate {
         ("path_links", "mean over the paths of some of the flows"),
         (
             "simulated_s",
-            "flows get an equal share of the busiest link of their path; start-up, losses and timeouts can make it many \
-             times longer, though never beyond `stop`",
+            "flows get an equal share of the busiest link of their path; besides, there are the longest round trip, the \
+             processing at hosts, and the round trip of a handshake or a request for credits. The growth of windows, \
+             losses and timeouts can make it many times longer, though never beyond `stop`",
         ),
         (
             "flows",

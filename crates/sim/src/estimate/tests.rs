@@ -154,3 +154,62 @@ fn each_number_says_how_it_was_got() {
         assert!(said.contains(&name), "{name}");
     }
 }
+
+/// Compares the estimated time of a run on a star of six hosts, and the rows of a series of its ports, with the run.
+fn check_time(delays: &str, transport: &str, traffic: &str) {
+    let text = format!(
+        "[topology]\nkind = 'star'\nhosts = 6\n{delays}\n[transport]\n{transport}\n[[traffic]]\n{traffic}\n\
+         [[sample]]\nwhat = 'marks'\nevery = '10 us'\nports = 'switches'\n"
+    );
+    let scenario = read(&text);
+    let mut simulation = Simulation::new(&scenario.model).unwrap();
+    simulation.run(&mut |_| true);
+    let results = simulation.finish().unwrap();
+    let estimate = scenario.estimate();
+    assert_near(&text, estimate.simulated_s, results.summary.end.as_secs_f64());
+    assert_near(&text, estimate.samples[0].rows, results.samples.rows() as f64);
+}
+
+#[test]
+fn delays_of_links_and_hosts_and_the_exchanges_of_a_transport_are_part_of_the_simulated_time() {
+    let transports = ["dctcp", "dctcp'\nhandshake = true\nrto_min = '10 ms", "hpcc", "expresspass", "ec4"];
+    let incast = "kind = 'incast'\nsenders = 4\nsize = '5 KB'\nrounds = 3\n";
+    for delays in ["delay = '500 us'", "[host]\nprocessing_delay = '1 ms'"] {
+        for transport in transports.map(|name| format!("name = '{name}'")) {
+            check_time(delays, &transport, "kind = 'permutation'\nsize = '8 KB'");
+            check_time(delays, &transport, "kind = 'long'\npairs = 'random'\ncount = 3\nduration = '8 ms'");
+            check_time(delays, &transport, &format!("{incast}pause = '2 ms'"));
+            check_time(delays, &transport, &format!("{incast}request = '1 KB'"));
+            check_time(delays, &transport, &format!("{incast}connections = 'per-round'"));
+        }
+    }
+    // Flows that arrive at random are taken to meet others, and to take twice their time in the network.
+    for transport in ["name = 'dctcp'", "name = 'expresspass'"] {
+        let poisson = "kind = 'poisson'\nsize = '5 KB'\nload = 0.4\nflows = 20";
+        check_time("[host]\nprocessing_delay = '1 ms'", transport, poisson);
+    }
+    let uniform = "[host]\nprocessing_delay = { uniform = ['10 us', '1 ms'] }";
+    check_time(uniform, "name = 'dctcp'", "kind = 'permutation'\nsize = '8 KB'");
+    let hosts = "[host]\nprocessing_delay = '1 ms'";
+    check_time(hosts, "name = 'rcp'", "kind = 'permutation'\nsize = '8 KB'");
+    for name in ["dctcp", "expresspass"] {
+        let brief = "kind = 'long'\npairs = 'random'\ncount = 3\nduration = '5 us'";
+        check_time(hosts, &format!("name = '{name}'"), brief);
+    }
+}
+
+#[test]
+fn no_pause_follows_the_last_round() {
+    check_time("", "name = 'dctcp'", "kind = 'incast'\nsenders = 4\nsize = '5 KB'\npause = '1 s'");
+}
+
+#[test]
+fn a_long_flow_ends_a_round_trip_after_it_was_stopped_and_never_after_the_stop_of_the_run() {
+    let long = |rest: &str| {
+        let text = format!("{rest}[topology]\nkind = 'star'\nhosts = 2\n[host]\nprocessing_delay = '1 s'\n");
+        let flow = "[transport]\nname = 'dctcp'\n[[traffic]]\nkind = 'long'\npairs = 'random'\ncount = 1\nduration = '13 us'\n";
+        read(&(text + flow)).estimate().simulated_s
+    };
+    assert!((2.0..2.001).contains(&long("")), "{}", long(""));
+    assert_eq!(long("stop = '1 s'\n"), 1.0);
+}

@@ -55,8 +55,34 @@ pub struct Load {
 
 /// Returns what each traffic entry of a model comes to.
 pub fn loads(model: &Model) -> Vec<Load> {
-    let mut ways = Ways { model, routes: Routes::new(Policy::SymmetricEcmp), ports: Vec::new() };
+    let processing = &model.host.processing_delay;
+    let host = Wait { mean: processing.mean_s(), longest: processing.ends().1.as_secs_f64() };
+    let mut ways = Ways { model, routes: Routes::new(Policy::SymmetricEcmp), ports: Vec::new(), host };
     model.traffic.iter().map(|entry| ways.load(entry)).collect()
+}
+
+/// The round trips that a message of an entry takes besides that of its data.
+#[derive(Clone, Copy)]
+struct Exchanges {
+    /// Those before the first byte is sent: a handshake, where a connection is opened, or a request for credits.
+    first: f64,
+    /// Those after the last byte was acknowledged: the stop of credits, which is answered too.
+    last: f64,
+}
+
+impl Exchanges {
+    fn of(entry: &Traffic) -> Exchanges {
+        let needs = entry.transport.needs();
+        let stands = matches!(&entry.pattern, Pattern::Rounds(rounds) if !rounds.reconnect);
+        let has_credits = needs.credits.is_some();
+        let has_first = has_credits || needs.handshake && !stands;
+        Exchanges { first: f64::from(has_first), last: f64::from(has_credits) }
+    }
+
+    /// Returns all round trips, that of the data included.
+    fn all(self) -> f64 {
+        self.first + 1.0 + self.last
+    }
 }
 
 /// The paths of some flows of an entry.
@@ -64,10 +90,26 @@ pub fn loads(model: &Model) -> Vec<Load> {
 struct Sampled {
     /// The mean number of links.
     hops: f64,
-    /// The mean time that an acknowledged packet takes there and back, in seconds.
-    rtt_s: f64,
+    /// The mean time that a full frame takes there, in seconds.
+    way_s: f64,
+    /// The time that a full frame and its acknowledgement take there and back through an idle network.
+    rtt: Wait,
     /// The mean rate of the slowest link of a path, in bytes of payload a second.
     rate: f64,
+}
+
+/// A time in seconds in which nothing is sent: its mean and its largest value.
+#[derive(Clone, Copy, Default)]
+struct Wait {
+    mean: f64,
+    longest: f64,
+}
+
+impl Wait {
+    /// Returns this wait followed by `count` times another.
+    fn and(self, count: f64, other: Wait) -> Wait {
+        Wait { mean: self.mean + count * other.mean, longest: self.longest + count * other.longest }
+    }
 }
 
 /// The paths of a model's flows.
@@ -75,14 +117,16 @@ struct Ways<'a> {
     model: &'a Model,
     routes: Routes,
     ports: Vec<PortId>,
+    /// The time between the arrival of a packet at a host and its handling.
+    host: Wait,
 }
 
 impl Ways<'_> {
     fn load(&mut self, entry: &Traffic) -> Load {
         let load = match &entry.pattern {
-            Pattern::Flows(flows) => self.listed(flows),
-            Pattern::Poisson(poisson) => self.poisson(poisson),
-            Pattern::Rounds(rounds) => self.rounds(rounds),
+            Pattern::Flows(flows) => self.listed(flows, Exchanges::of(entry)),
+            Pattern::Poisson(poisson) => self.poisson(poisson, Exchanges::of(entry)),
+            Pattern::Rounds(rounds) => self.rounds(rounds, Exchanges::of(entry)),
         };
         let has_credits = entry.transport.needs().credits.is_some();
         let extra = if has_credits { CREDIT_EXTRA * load.flows } else { 0.0 };
@@ -121,15 +165,22 @@ impl Ways<'_> {
         }
         let framing = self.model.framing;
         let [full, least] = [framing.wire_max(), framing.wire_min].map(|wire| Bytes::new(u64::from(wire)));
-        let there_and_back = one_way(topology, &self.ports, full) + one_way(topology, &self.ports, least);
+        let there = one_way(topology, &self.ports, full).as_secs_f64();
+        let rtt = there + one_way(topology, &self.ports, least).as_secs_f64();
         let slowest = self.ports.iter().map(|port| topology.port(*port).rate).min();
         of.hops += self.ports.len() as f64;
-        of.rtt_s += there_and_back.as_secs_f64();
+        of.way_s += there;
+        of.rtt = Wait { mean: of.rtt.mean + rtt, longest: of.rtt.longest.max(rtt) };
         of.rate += slowest.map_or(0.0, |rate| rate.as_bps_f64() / 8.0) * self.goodput();
     }
 
+    /// The time from the sending of a packet until its acknowledgement has been handled.
+    fn round_trip(&self, sampled: &Sampled) -> Wait {
+        sampled.rtt.and(2.0, self.host)
+    }
+
     /// Flows that are listed: all that start at once share the links that most of them cross.
-    fn listed(&mut self, flows: &[Flow]) -> Load {
+    fn listed(&mut self, flows: &[Flow], exchanges: Exchanges) -> Load {
         let stop = self.stop_s();
         let started = &flows[..flows.partition_point(|flow| flow.start.as_secs_f64() < stop)];
         let step = started.len().div_ceil(PATHS).max(1);
@@ -152,33 +203,40 @@ impl Ways<'_> {
         let drain = busy.iter().map(|(port, (_, bytes))| bytes / rate_of(port)).fold(0.0, f64::max);
         let first = started.first().map_or(0.0, |flow| flow.start.as_secs_f64());
         let span = started.last().map_or(0.0, |flow| flow.start.as_secs_f64()) - first;
+        let trip = self.round_trip(&sampled);
         let mut load =
             Load { hops: sampled.hops, rate: sampled.rate, flows: started.len() as f64, ..Load::NONE };
         for (flow, path) in &paths {
             let start = flow.start.as_secs_f64();
             let until = flow.stop.map_or(stop, |at| at.as_secs_f64().min(stop));
             let share = path.iter().map(|port| rate_of(port) / busy[port].0).fold(f64::INFINITY, f64::min);
-            let time = until - start;
-            let (bytes, end) = match flow.size {
+            let time = (until - start - exchanges.first * trip.mean).max(0.0);
+            let (bytes, sending) = match flow.size {
                 Some(size) => {
                     let size = size.get() as f64;
                     let queued = path.iter().map(|port| busy[port].1 / rate_of(port)).fold(0.0, f64::max);
                     // A flow has its path for itself, but for the others that can't have ended when it starts.
                     let crowd = (queued - span).max(0.0).min(size / share);
-                    let lasts = crowd.max(size / sampled.rate) + sampled.rtt_s;
-                    (if lasts <= time { size } else { size * time / lasts }, (start + lasts).min(until))
+                    let lasts = crowd.max(size / sampled.rate);
+                    (if lasts <= time { size } else { size * time / lasts }, lasts.min(time))
                 }
-                None => (share * time, until),
+                None => (share * time, time),
             };
+            // What was sent last, if anything was, has to be acknowledged.
+            let trips = exchanges.first + f64::from(sending > 0.0);
+            let acknowledged = |trip: f64| start + sending + trips * trip;
             load.open += flow.size.is_none() as u64;
             load.payload += bytes * scale;
             load.packets += packets(self.model.framing, bytes) * scale;
-            load.lived_s += (end - start) * scale;
+            load.lived_s += (acknowledged(trip.mean).min(stop) - start) * scale;
             load.crowd += path.last().map_or(0.0, |port| busy[port].0) / looked;
-            load.end_s = load.end_s.max(end);
+            load.end_s =
+                load.end_s.max((acknowledged(trip.longest) + exchanges.last * trip.longest).min(stop));
         }
         load.open = (load.open as f64 * scale) as u64;
-        load.end_s = load.end_s.max((first + drain).min(stop));
+        if drain > 0.0 {
+            load.end_s = load.end_s.max((first + drain + exchanges.all() * trip.longest).min(stop));
+        }
         if started.len() < flows.len() {
             // The run waits for the others until it is stopped.
             load.end_s = stop;
@@ -189,7 +247,7 @@ impl Ways<'_> {
         load
     }
 
-    fn poisson(&mut self, poisson: &Poisson) -> Load {
+    fn poisson(&mut self, poisson: &Poisson, exchanges: Exchanges) -> Load {
         let start = poisson.start.as_secs_f64();
         let until = poisson.stop.map_or(self.stop_s(), |stop| stop.as_secs_f64().min(self.stop_s()));
         let flows = (poisson.flows as f64).min((until - start).max(0.0) / poisson.mean_gap_s);
@@ -202,10 +260,15 @@ impl Ways<'_> {
         }
         let sampled = sampled.mean(pairs as f64);
         let mean = poisson.sizes.mean().max(1.0);
-        let fct = SLOWDOWN * (mean / sampled.rate + sampled.rtt_s);
+        // Exchanges of single packets and the work of hosts take their time, however loaded the network is.
+        let trip = self.round_trip(&sampled);
+        let alone = Wait::default().and(exchanges.first, trip).and(2.0, self.host);
+        let fct = alone.mean + SLOWDOWN * (mean / sampled.rate + sampled.rtt.mean);
         // The largest of the flows ends last.
         let largest = poisson.sizes.quantile(1.0 - 1.0 / flows.max(2.0)).get() as f64;
-        let end = start + flows * poisson.mean_gap_s + SLOWDOWN * (largest / sampled.rate + sampled.rtt_s);
+        let last = alone.and(exchanges.last, trip).longest
+            + SLOWDOWN * (largest / sampled.rate + sampled.rtt.longest);
+        let end = start + flows * poisson.mean_gap_s + last;
         Load {
             flows,
             live: (fct / poisson.mean_gap_s + 1.0).min(flows),
@@ -220,7 +283,7 @@ impl Ways<'_> {
         }
     }
 
-    fn rounds(&mut self, rounds: &Rounds) -> Load {
+    fn rounds(&mut self, rounds: &Rounds, exchanges: Exchanges) -> Load {
         let step = rounds.workers.len().div_ceil(PATHS).max(1);
         let (mut sampled, mut looked) = (Sampled::default(), 0.0_f64);
         for (index, &worker) in rounds.workers.iter().enumerate().step_by(step) {
@@ -231,15 +294,21 @@ impl Ways<'_> {
         let workers = rounds.workers.len() as f64;
         let (request, response) = (rounds.request.get() as f64, rounds.response.get() as f64);
         let asks = if request > 0.0 { 1.0 } else { 0.0 };
+        let trip = self.round_trip(&sampled);
+        // A message is there once its last packet has come there and been handled.
+        let message = exchanges.first * trip.mean + sampled.way_s + self.host.mean;
         // All responses share the client's link.
         let round = workers * response.max(request) / sampled.rate
-            + (1.0 + asks) * sampled.rtt_s
+            + (1.0 + asks) * message
             + rounds.spread.as_secs_f64()
             + rounds.pause.as_secs_f64();
         let (start, all) = (rounds.start.as_secs_f64(), f64::from(rounds.rounds));
         let done = all.min((self.stop_s() - start).max(0.0) / round);
         let begun = done.ceil().min(all);
-        let end = (start + all * round).min(self.stop_s());
+        // No pause follows the last round, whose responses have to be acknowledged.
+        let acknowledgement = trip.longest - sampled.way_s - self.host.mean;
+        let after = acknowledgement + exchanges.last * trip.longest - rounds.pause.as_secs_f64();
+        let end = (start + all * round + after).min(self.stop_s());
         Load {
             flows: begun * workers * (1.0 + asks),
             live: workers * (1.0 + asks),
@@ -260,7 +329,12 @@ impl Ways<'_> {
 impl Sampled {
     /// Turns sums over so many paths into means.
     fn mean(self, paths: f64) -> Sampled {
-        Sampled { hops: self.hops / paths, rtt_s: self.rtt_s / paths, rate: (self.rate / paths).max(1.0) }
+        Sampled {
+            hops: self.hops / paths,
+            way_s: self.way_s / paths,
+            rtt: Wait { mean: self.rtt.mean / paths, ..self.rtt },
+            rate: (self.rate / paths).max(1.0),
+        }
     }
 }
 

@@ -73,7 +73,7 @@ impl Transport for Hull {
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
     fn needs(params: &HullParams) -> Needs {
-        Needs { first_window: Some(params.tcp.initial_window), ..Needs::NOTHING }
+        params.tcp.needs()
     }
 
     fn mechanism(params: &HullParams) -> Option<PhantomConfig> {

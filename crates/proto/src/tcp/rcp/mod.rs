@@ -51,8 +51,9 @@ impl Transport for Rcp {
     );
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
-    fn needs(_: &RcpParams) -> Needs {
-        Needs::NOTHING
+    fn needs(params: &RcpParams) -> Needs {
+        let handshake = params.ask_first || params.tcp.handshake;
+        Needs { handshake, first_window: None, ..params.tcp.needs() }
     }
 
     fn mechanism(params: &RcpParams) -> Option<RcpConfig> {

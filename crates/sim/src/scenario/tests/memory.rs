@@ -116,3 +116,18 @@ fn a_run_whose_rows_leave_memory_is_refused_by_the_room_on_the_disk() {
     );
     assert!(error.contains("or write to a larger disk"), "{error}");
 }
+
+#[test]
+fn samples_of_the_time_in_which_hosts_look_at_packets_count_for_the_disk() {
+    let text = "[topology]\nkind = 'leaf-spine'\nleaves = 1\nspines = 100\nhosts_per_leaf = 4\n\
+        [host]\nprocessing_delay = '1 s'\n[transport]\nname = 'dctcp'\n\
+        [[traffic]]\nkind = 'long'\npairs = 'random'\ncount = 10\nduration = '13 us'\n\
+        [[sample]]\nwhat = 'marks'\nevery = '50 us'\nports = 'switches'\n";
+    let within = |disk| parse_with(text, &Overrides { disk: Some(disk), ..Overrides::default() });
+    assert!(within(1_000_000_000).is_ok(), "8.2e6 samples of 204 ports in 2 s");
+    let error = within(100_000_000).expect_err("367 MB do not fit").to_string();
+    assert!(
+        error.starts_with("x.toml:17: sample.0.every = \"50 us\": the run would take about 367 MB of disk"),
+        "{error}"
+    );
+}
