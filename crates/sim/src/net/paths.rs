@@ -128,6 +128,11 @@ impl Paths {
         self.written.clear();
     }
 
+    /// Notes that there are no copies of these paths yet.
+    pub fn forget_copies(&mut self) {
+        self.written = vec![0..self.ports.len() as u32];
+    }
+
     /// The first path of a route.
     pub fn first(&self, route: Route) -> &[PortId] {
         &self.ports[route.base as usize..][..route.hops as usize]
