@@ -328,7 +328,7 @@ fn flow_control_and_notifications_go_on_with_any_number_of_threads() {
     for (transport, cnps) in [("dcqcn", true), ("pacc", true), ("hpcc", false), ("timely", false)] {
         let whole = assert_bound_to_no_parts(&crowded(transport, short), transport);
         let control = whole.summary.flow_control.expect("there is flow control");
-        assert!(control.pauses > 100, "{transport}: {} pauses", control.pauses);
+        assert!(control.pauses > 20, "{transport}: {} pauses", control.pauses);
         assert_eq!(whole.summary.cnps > 20, cnps, "{transport}: {} notifications", whole.summary.cnps);
     }
 }

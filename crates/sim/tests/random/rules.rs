@@ -69,7 +69,7 @@ pub fn check(readable: &Readable, draw: &mut Draw) -> Result<Ran, Failure> {
         same(&format!("the run on {threads} threads"), &results)?;
         (ran.runs, ran.on_threads) = (ran.runs + 1, 1);
     }
-    if draw.chance(30) {
+    if draw.chance(if is_divisible(&model, 4, end) { 80 } else { 30 }) {
         let (first, breaks) = breaks(&model, &results, draw);
         let kind = "the run from checkpoints, with other numbers of threads";
         same(kind, &resumed(&model, first, &breaks)?)?;
