@@ -130,7 +130,8 @@ impl Paths {
 
     /// Notes that there are no copies of these paths yet.
     pub fn forget_copies(&mut self) {
-        self.written = vec![0..self.ports.len() as u32];
+        self.written.clear();
+        self.written.push(0..self.ports.len() as u32);
     }
 
     /// The first path of a route.
@@ -217,6 +218,13 @@ mod tests {
         }
         assert_eq!(paths.all(new), [PortId(8), PortId(10)]);
         assert!(paths.written.is_empty());
+        let mut late = Paths::default();
+        paths.forget_copies();
+        paths.share([&mut late].into_iter());
+        assert_eq!(
+            [new, other, last].map(|route| late.all(route)),
+            [new, other, last].map(|route| paths.all(route))
+        );
     }
 
     #[test]

@@ -90,7 +90,7 @@ fn breaks(model: &Model, results: &Results, draw: &mut Draw) -> (usize, Vec<(Bre
         if is_divisible(model, threads, end) { threads } else { 1 }
     };
     let first = threads(draw);
-    let mut at = |draw: &mut Draw| {
+    let at = |draw: &mut Draw| {
         // A break after a number of events lies between two windows if there are several threads, one at a time anywhere.
         let span = if draw.chance(50) { draw.within(0, 5_000_000) } else { 0 };
         (Break { events: draw.within(0, events), span: Span::from_ps(span) }, threads(draw))
