@@ -42,9 +42,8 @@ class Checkpoints:
     """The checkpoints of one run, whose folder no other process may use meanwhile. The simulator writes `state`.
 
     `every` is the wall time between two of them, in seconds or as `"10 min"`. A run whose checkpoint is in the folder
-    goes on from it, with as many threads as it was begun, and `tell` is called with the simulated time, in seconds, at
-    which it does, and with that number. With `fresh`, the run starts over. `close` removes the folder, which stays
-    where that is not called.
+    goes on from it, with any number of threads, and `tell` is called with the simulated time, in seconds, at which it
+    does. With `fresh`, the run starts over. `close` removes the folder, which stays where that is not called.
     """
 
     def __init__(
@@ -54,7 +53,7 @@ class Checkpoints:
         every: str | float,
         *,
         fresh: bool = False,
-        tell: Callable[[float, int], object] | None = None,
+        tell: Callable[[float], object] | None = None,
     ) -> None:
         self.every_s = seconds(every)
         self.place = folder_of(Path(out))
@@ -108,10 +107,10 @@ class Checkpoints:
             spent = json.loads((self.place / COST).read_text("utf-8"))
             meter.add(wall_s=float(spent["wall_s"]), cpu_s=float(spent["cpu_s"]))
 
-    def resumed(self, simulated_s: float, threads: int) -> None:
+    def resumed(self, simulated_s: float) -> None:
         """Called by the simulator before a run goes on."""
         if self._tell is not None:
-            self._tell(simulated_s, threads)
+            self._tell(simulated_s)
 
     def saved(self) -> None:
         """Called by the simulator after each checkpoint."""

@@ -59,8 +59,8 @@ def run(
     with `cut_off` set.
 
     With `checkpoint`, a wall time such as `"10 min"` or a number of seconds, the state of the run is kept in the folder
-    `OUT.checkpoint` that often. The same call goes on from there after this process was killed or interrupted, and the
-    results are those of a run that never was, but for their cost; `fresh` starts over.
+    `OUT.checkpoint` that often. The same call goes on from there after this process was killed or interrupted, with
+    any number of `threads`, and the results are those of a run that never was, but for their cost; `fresh` starts over.
 
     Raises `ScenarioError` for what can't be simulated, before anything is run or written. Ctrl-C raises `Interrupted`,
     a `KeyboardInterrupt` whose `run` covers the time that was simulated; with `out`, it is written first. Simulations
@@ -126,7 +126,7 @@ def kept(
     scenario: _clearway.Scenario,
     *,
     fresh: bool = False,
-    tell: Callable[[float, int], object] | None = None,
+    tell: Callable[[float], object] | None = None,
 ) -> Iterator[Checkpoints | None]:
     """The checkpoints of a run; `None` if it has none. See `Checkpoints` for what the values are."""
     if every is None:

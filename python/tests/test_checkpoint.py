@@ -227,14 +227,35 @@ def test_checkpoints_need_a_folder_of_results() -> None:
         clearway.run(SMALL, checkpoint="1 s")
 
 
-def test_a_checkpoint_is_not_bound_to_the_number_of_threads(tmp_path: Path, cli: Cli) -> None:
+def test_a_command_that_is_killed_goes_on_with_any_number_of_threads(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "eventful.toml").write_text(EVENTFUL)
+    began = time.monotonic()
     assert cli("run", "eventful.toml", "--out", "whole", "--quiet").returncode == 0
-    interrupted(tmp_path / "it")
-    told = cli("run", "eventful.toml", "--out", "it", "--checkpoint", "1 h", "--threads", "2")
-    assert told.returncode == 0, told.stderr
-    assert "holds. It goes on with as many threads as it was begun, 1." in " ".join(told.stderr.split())
+    life_s = time.monotonic() - began
+    killed, state = Killed(tmp_path, random.Random(26)), tmp_path / "it.checkpoint" / checkpoint.STATE
+    arguments = ["eventful.toml", "--out", "it", "--checkpoint", f"{life_s / 40:.3f} s"]
+    # Every change among one, two and four threads, as often as the run lasts.
+    for threads in [1, 2, 4, 2, 1, 4, 1]:
+        before = state.stat().st_mtime_ns if state.exists() else 0
+        changed = lambda before=before: state.exists() and state.stat().st_mtime_ns != before  # noqa: E731
+        said = killed.kill(signal.SIGKILL, changed, life_s / 40, *arguments, "--threads", threads)
+        assert said is not None, "the run is over before it was killed often enough"
+        assert ("Going on from" in said) == (before > 0)
+    last = cli("run", *arguments, "--threads", "3")
+    assert last.returncode == 0, last.stderr
+    assert "Going on from" in last.stderr
+    assert "begun" not in last.stderr
     assert files(tmp_path / "it") == files(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_a_run_of_several_threads_that_is_interrupted_goes_on_with_one(threads: int, tmp_path: Path) -> None:
+    whole = clearway.run(EVENTFUL, out=tmp_path / "whole")
+    clearway.run(EVENTFUL, out=tmp_path / "it", checkpoint="1 h", threads=threads, progress=lambda _: False)
+    assert checkpoint.is_waiting(tmp_path / "it")
+    run = clearway.run(EVENTFUL, out=tmp_path / "it", checkpoint="1 h")
+    assert (run.hash, run.summary["events"]) == (whole.hash, whole.summary["events"])
+    assert run.samples.equals(whole.samples)
 
 
 def test_the_command_says_that_there_is_a_checkpoint_and_what_fresh_is_for(tmp_path: Path, cli: Cli) -> None:
@@ -246,5 +267,4 @@ def test_the_command_says_that_there_is_a_checkpoint_and_what_fresh_is_for(tmp_p
     told = cli("run", "eventful.toml", "--out", "it", "--checkpoint", "1 h")
     assert told.returncode == 0
     assert "Going on from" in told.stderr
-    assert "threads as it was begun" not in told.stderr
     assert [entry.name for entry in scratch.entries(tmp_path)] == ["eventful.toml", "it"]

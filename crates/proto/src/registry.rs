@@ -303,6 +303,14 @@ macro_rules! transports {
                 }
             }
 
+            /// Takes the end of a place over from other ends, and returns its place here.
+            pub fn take_over(&mut self, others: &mut Senders, place: Place) -> Place {
+                let at = match place.transport {
+                    $(Which::$Variant => self.$Variant.take_over(&mut others.$Variant, place.at),)+
+                };
+                Place { at, ..place }
+            }
+
             /// Removes the end of a place.
             pub fn remove(&mut self, place: Place) {
                 match place.transport { $(Which::$Variant => self.$Variant.remove(place.at),)+ }
@@ -330,6 +338,14 @@ macro_rules! transports {
                         Place { transport: Which::$Variant, at }
                     })+
                 }
+            }
+
+            /// Takes the end of a place over from other ends, and returns its place here.
+            pub fn take_over(&mut self, others: &mut Receivers, place: Place) -> Place {
+                let at = match place.transport {
+                    $(Which::$Variant => self.$Variant.take_over(&mut others.$Variant, place.at),)+
+                };
+                Place { at, ..place }
             }
 
             /// Removes the end of a place.

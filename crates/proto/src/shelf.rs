@@ -36,6 +36,16 @@ impl<T> Shelf<T> {
         self.free.push(at);
     }
 
+    /// Takes the value of a place over from another shelf, and returns its place here.
+    ///
+    /// # Panics
+    /// Panics if it was removed.
+    pub(crate) fn take_over(&mut self, other: &mut Shelf<T>, at: u32) -> u32 {
+        let value = other.values[at as usize].take().expect("a place is given up with its value");
+        other.free.push(at);
+        self.insert(value)
+    }
+
     /// Returns the value of a place, to be changed.
     ///
     /// # Panics
@@ -64,5 +74,14 @@ mod tests {
         assert_eq!(shelf.insert("third"), first);
         assert_eq!((*shelf.get_mut(first), *shelf.get_mut(second)), ("third", "second"));
         assert_eq!(shelf.values.len(), 2);
+    }
+
+    #[test]
+    fn a_value_that_is_taken_over_leaves_its_place() {
+        let (mut shelf, mut other) = (Shelf::default(), Shelf::default());
+        let [first, second] = ["first", "second"].map(|value| other.insert(value));
+        let place = shelf.take_over(&mut other, first);
+        assert_eq!((*shelf.get_mut(place), *other.get_mut(second)), ("first", "second"));
+        assert_eq!(other.insert("third"), first);
     }
 }

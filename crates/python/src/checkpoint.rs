@@ -2,7 +2,7 @@
 
 use crate::errors::Failure;
 use clearway_sim as sim;
-use clearway_sim::{CheckpointError, Simulation};
+use clearway_sim::{CheckpointError, Partition, Simulation};
 use pyo3::prelude::*;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -30,8 +30,7 @@ pub struct Checkpoints {
     /// The least time between two checkpoints, in seconds.
     #[pyo3(attribute)]
     every_s: f64,
-    /// A function that is called before a run goes on from a checkpoint, with its simulated time in seconds and the number
-    /// of its threads.
+    /// A function that is called before a run goes on from a checkpoint, with its simulated time in seconds.
     #[pyo3(attribute)]
     resumed: Py<PyAny>,
     /// A function that is called after each checkpoint.
@@ -40,12 +39,12 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Prepares a run that goes on from the checkpoint in the folder or, without one, a run that `begin` makes.
+    /// Prepares a run in the parts of a partition, which goes on from the checkpoint in the folder if there is one.
     pub fn prepare(
         &self,
         model: &sim::model::Model,
+        partition: &Partition,
         part_rows: usize,
-        begin: impl FnOnce([Option<Box<dyn sim::Spool>>; 2]) -> Result<Simulation, sim::SimError>,
     ) -> Result<Simulation, Failure> {
         let spool = |name: &str| {
             let path = self.folder.join(name);
@@ -54,15 +53,14 @@ impl Checkpoints {
         let state = match fs::read(self.folder.join(STATE)) {
             Ok(state) => state,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(begin(ROWS.map(spool))?);
+                return Ok(Simulation::spooled(model, partition, ROWS.map(spool))?);
             }
             Err(error) => return Err(self.failure(&error.into())),
         };
-        let simulation = Simulation::resume(model, ROWS.map(spool), CODE, &state);
+        let simulation = Simulation::resume(model, partition, ROWS.map(spool), CODE, &state);
         let simulation = simulation.map_err(|error| self.failure(&error))?;
         let simulated_s = simulation.progress().now.as_secs_f64();
-        let going_on = (simulated_s, simulation.parts());
-        Python::attach(|py| self.resumed.call1(py, going_on)).map_err(Failure::Python)?;
+        Python::attach(|py| self.resumed.call1(py, (simulated_s,))).map_err(Failure::Python)?;
         Ok(simulation)
     }
 

@@ -153,8 +153,8 @@ impl Scenario {
     ///
     /// With `checkpoint`, an object with the attributes `folder`, `every_s`, `resumed` and `saved`, the state of the run
     /// and these rows are kept in its folder every so many seconds of wall time, and when the run is interrupted. A run
-    /// whose checkpoint is there goes on from it; `resumed` is called with its simulated time, in seconds, first.
-    /// `saved` is called after each checkpoint.
+    /// whose checkpoint is there goes on from it, however many `threads` it had before; `resumed` is called with its
+    /// simulated time, in seconds, first. `saved` is called after each checkpoint.
     ///
     /// When the process has more than `memory` bytes of memory, the run ends, and the results cover the part simulated so
     /// far. That is looked at as often as progress is told, where the system tells it (Linux).
@@ -182,15 +182,14 @@ impl Scenario {
                     Some(Box::new(Folder { folder, part_rows }) as Box<dyn sim::Spool>)
                 };
                 let partition = Partition::new(model, threads);
-                let begin = |spools| Simulation::spooled(model, &partition, spools);
                 let mut simulation = match &checkpoint {
                     Some(checkpoints) => {
-                        let mut simulation = checkpoints.prepare(model, part_rows, begin)?;
+                        let mut simulation = checkpoints.prepare(model, &partition, part_rows)?;
                         checkpoints.run(&mut simulation, &mut |progress| look.go_on(progress))?;
                         simulation
                     }
                     None => {
-                        let mut simulation = begin([place(), place()])?;
+                        let mut simulation = Simulation::spooled(model, &partition, [place(), place()])?;
                         simulation.run(&mut |progress| look.go_on(progress));
                         simulation
                     }

@@ -288,6 +288,11 @@ impl<I: Id, T> IdVec<I, T> {
         &self.items[first.index()..][..count]
     }
 
+    /// `count` items from the one of `first` on, to be changed.
+    pub fn range_mut(&mut self, first: I, count: usize) -> &mut [T] {
+        &mut self.items[first.index()..][..count]
+    }
+
     /// The item `number` places behind the one of `first`.
     #[inline]
     pub fn nth(&self, first: I, number: usize) -> &T {

@@ -4,11 +4,12 @@ mod common;
 
 use clearway_proto::TRANSPORTS;
 use clearway_sim::model::*;
-use clearway_sim::{CheckpointError, Partition, Results, Simulation, Spool, Store, Table};
+use clearway_sim::{CheckpointError, Ended, Partition, Results, Simulation, Spool, Store, Table};
 use clearway_topology::PortId;
 use clearway_units::{Span, Time};
-use common::mixes;
+use common::{any_cut, mixes};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex};
 
@@ -73,22 +74,89 @@ fn saved(simulation: &mut Simulation) -> Vec<u8> {
     bytes
 }
 
-/// Runs a model, cut into so many parts, that is broken off after each of these numbers of events.
-fn broken(model: &Model, parts: usize, cuts: impl IntoIterator<Item = u64>) -> Results {
+/// A place in which a run is broken off, and the number of parts in which it goes on.
+#[derive(Clone, Copy, Debug)]
+struct Break {
+    /// The number of events since the last break. With several parts, these end between two windows of time.
+    events: u64,
+    /// The simulated time thereafter, at whose end packets may be anywhere.
+    span: Span,
+    parts: usize,
+}
+
+/// A partition into so many parts, if the model can be divided: one of our making, or one that is drawn at random.
+fn cut(model: &Model, parts: usize) -> Partition {
+    let made = Partition::new(model, parts);
+    if made.parts() == parts || Partition::refusal(model).is_some() {
+        return made;
+    }
+    let mut drawn = (0..100).map(|seed| any_cut(model, parts as u64, seed));
+    drawn.find(|drawn| drawn.parts() == parts).unwrap_or(made)
+}
+
+fn resumed(model: &Model, parts: usize, spools: [Option<Box<dyn Spool>>; 2], from: &[u8]) -> Simulation {
+    Simulation::resume(model, &cut(model, parts), spools, CODE, from).unwrap()
+}
+
+/// Runs a model, cut into so many parts, that is broken off in these places.
+fn broken(model: &Model, parts: usize, breaks: impl IntoIterator<Item = Break>) -> Results {
     let files = [Kept::default(), Kept::default()];
-    let partition = Partition::new(model, parts);
-    let mut simulation = Simulation::spooled(model, &partition, spools(&files)).unwrap();
-    for events in cuts {
+    let mut simulation = Simulation::spooled(model, &cut(model, parts), spools(&files)).unwrap();
+    for Break { events, span, parts } in breaks {
         simulation.step(events);
-        let checkpoint = saved(&mut simulation);
+        simulation.run_until(simulation.progress().now + span, u64::MAX);
+        let (checkpoint, before) = (saved(&mut simulation), simulation.parts());
         // Time passes between the last checkpoint and the kill.
         simulation.step(events / 3 + 1);
         drop(simulation);
-        simulation = Simulation::resume(model, spools(&files), CODE, &checkpoint).unwrap();
-        assert!(saved(&mut simulation) == checkpoint, "the state that was read is the one that was written");
+        simulation = resumed(model, parts, spools(&files), &checkpoint);
+        if simulation.parts() == before {
+            assert!(
+                saved(&mut simulation) == checkpoint,
+                "the state that was read is the one that was written"
+            );
+        }
     }
     simulation.run(&mut |_| true);
     simulation.finish().unwrap()
+}
+
+/// The most parts of runs that are broken off.
+const MOST: usize = 4;
+
+/// The numbers of parts of a run that is broken off again and again, from each of 1 to [`MOST`] to each of them.
+fn all_changes() -> Vec<usize> {
+    let mut parts = Vec::new();
+    for low in 1..=MOST {
+        parts.push(low);
+        (low + 1..=MOST).for_each(|high| parts.extend([low, high]));
+    }
+    parts.push(1);
+    parts
+}
+
+#[test]
+fn a_list_of_numbers_of_parts_has_every_change_from_one_to_another() {
+    let parts = all_changes();
+    let changes: BTreeSet<[usize; 2]> = parts.windows(2).map(|two| [two[0], two[1]]).collect();
+    assert_eq!(changes.len(), MOST * MOST, "{parts:?}");
+}
+
+/// Asserts that a run which is broken off after every 20th or so of its events, each time going on in another number of
+/// parts, until there was every change from one to another, ends as one that never was. Answers the latter.
+fn assert_bound_to_no_parts(model: &Model, of: &str) -> Results {
+    let whole = common::run(model);
+    let parts = all_changes();
+    let events = whole.summary.events / (parts.len() as u64 + 3);
+    assert!(events > 100, "{of}: {} events", whole.summary.events);
+    // Some nanoseconds more than a multiple of a microsecond, so that frames are just on their links.
+    let breaks = parts[1..].iter().zip(0..).map(|(&parts, number)| Break {
+        events,
+        span: Span::from_ns(if number % 2 == 0 { 0 } else { 1_317 * number }),
+        parts,
+    });
+    assert!(shown(&broken(model, parts[0], breaks)) == shown(&whole), "{of}");
+    whole
 }
 
 /// All that a run shows: summary, tables, traces.
@@ -136,16 +204,20 @@ proptest! {
     #[test]
     fn any_mix_that_is_broken_off_anywhere_ends_as_one_that_never_was(
         text in mixes::scenarios(),
-        shares in prop::collection::vec(0u64..1000, 1..4),
-        parts in 1usize..5,
+        places in prop::collection::vec((0u64..1000, 0u64..20_000_000, any::<bool>(), 1..=MOST), 1..4),
+        parts in 1..=MOST,
     ) {
         let model = match mixes::model(&text) {
             Ok(model) => troubled(&model),
             Err(error) => return Err(TestCaseError::reject(error)),
         };
         let whole = common::run(&model);
-        let cuts = shares.iter().map(|share| share * whole.summary.events / 2000);
-        prop_assert_eq!(shown(&broken(&model, parts, cuts)), shown(&whole));
+        let breaks = places.iter().map(|&(share, ps, goes_on, parts)| Break {
+            events: share * whole.summary.events / 2000,
+            span: if goes_on { Span::from_ps(ps) } else { Span::ZERO },
+            parts,
+        });
+        prop_assert_eq!(shown(&broken(&model, parts, breaks)), shown(&whole));
     }
 }
 
@@ -166,13 +238,12 @@ fn eventful(transport: &str) -> Model {
 }
 
 #[test]
-fn every_transport_that_is_broken_off_twenty_times_ends_as_one_that_never_was() {
+fn every_transport_that_is_broken_off_again_and_again_goes_on_with_any_number_of_threads() {
     for info in TRANSPORTS {
         let model = eventful(info.name);
-        let whole = common::run(&model);
-        assert!(whole.summary.events > 3_000, "{}: {} events", info.name, whole.summary.events);
-        let cuts = std::iter::repeat_n(whole.summary.events / 25, 20);
-        assert!(shown(&broken(&model, 1, cuts)) == shown(&whole), "{}", info.name);
+        let parts = cut(&model, MOST).parts();
+        assert!(parts == MOST || Partition::refusal(&model).is_some(), "{}: {parts} parts", info.name);
+        assert_bound_to_no_parts(&model, info.name);
     }
 }
 
@@ -186,10 +257,13 @@ fn rows_that_left_memory_before_a_checkpoint_are_those_of_the_result() {
     let checkpoint = saved(&mut simulation);
     assert!(files.iter().all(|file| file.len() > 0), "flows and samples have left memory");
     simulation.step(whole.summary.events / 4);
-    let mut resumed = Simulation::resume(&model, spools(&files), CODE, &checkpoint).unwrap();
-    resumed.run(&mut |_| true);
-    assert!(shown(&resumed.finish().unwrap()) == shown(&whole));
-    let without = Simulation::resume(&model, [None, None], CODE, &checkpoint).err().unwrap();
+    for parts in [1, 2] {
+        let mut resumed = resumed(&model, parts, spools(&files), &checkpoint);
+        resumed.run(&mut |_| true);
+        assert!(shown(&resumed.finish().unwrap()) == shown(&whole), "{parts} parts");
+    }
+    let one = Partition::one(&model);
+    let without = Simulation::resume(&model, &one, [None, None], CODE, &checkpoint).err().unwrap();
     assert!(without.to_string().contains("rows of the run lie in a file"), "{without}");
 }
 
@@ -199,7 +273,17 @@ fn a_checkpoint_of_another_run_or_one_that_was_changed_is_refused() {
     let mut simulation = Simulation::new(&model).unwrap();
     simulation.step(5_000);
     let whole = saved(&mut simulation);
-    let resumed = |model: &Model, from: &[u8]| Simulation::resume(model, [None, None], CODE, from).err();
+    // A run on another number of threads refuses the same.
+    let by = |code: &str, model: &Model, from: &[u8]| {
+        let resumed = [1, 3].map(|parts| {
+            let partition = Partition::new(model, parts);
+            Simulation::resume(model, &partition, [None, None], code, from).err()
+        });
+        let [one, several] = resumed;
+        assert_eq!(format!("{one:?}"), format!("{several:?}"));
+        one
+    };
+    let resumed = |model: &Model, from: &[u8]| by(CODE, model, from);
     assert!(resumed(&model, &whole).is_none());
     assert!(matches!(resumed(&model, b"clearway"), Some(CheckpointError::Foreign)));
     for cut in [20, 50, 120, whole.len() / 2, whole.len() - 1] {
@@ -210,8 +294,7 @@ fn a_checkpoint_of_another_run_or_one_that_was_changed_is_refused() {
         changed[at] ^= 1;
         assert!(matches!(resumed(&model, &changed), Some(CheckpointError::Damaged)), "{at}");
     }
-    let by_others = Simulation::resume(&model, [None, None], "others", &whole).err();
-    assert!(matches!(by_others, Some(CheckpointError::Code)));
+    assert!(matches!(by("others", &model, &whole), Some(CheckpointError::Code)));
     let other_seed = Model { seed: model.seed + 1, ..model.clone() };
     assert!(matches!(resumed(&other_seed, &whole), Some(CheckpointError::Model)));
     let mut slower = model.clone();
@@ -219,18 +302,77 @@ fn a_checkpoint_of_another_run_or_one_that_was_changed_is_refused() {
     assert!(matches!(resumed(&slower, &whole), Some(CheckpointError::Model)));
 }
 
+/// A scenario whose traffic meets in one host across the switches of a tree, with these lines besides.
+fn crowded(transport: &str, lines: &str) -> Model {
+    let text = format!(
+        "seed = 5\nstop = \"6 ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 4\nhosts_per_leaf = 3\nrate = \"25 Gbps\"\n\
+         delay = \"2 us\"\n[[traffic]]\nname = \"a\"\nkind = \"incast\"\nreceiver = 0\nsenders = 9\nsize = \"300 KB\"\n\
+         transport = \"{transport}\"\n[[traffic]]\nname = \"b\"\nkind = \"permutation\"\nsize = \"400 KB\"\nspread = \"50 us\"\n\
+         transport = \"{transport}\"\n[[traffic]]\nname = \"c\"\nkind = \"flows\"\nlist = [{{ src = 1, dst = 11, stop = \"900 us\" }}]\n\
+         transport = \"{transport}\"\n{lines}"
+    );
+    let model = mixes::model(&text).unwrap_or_else(|error| panic!("{transport}: {error}"));
+    assert_eq!((2..=MOST).map(|parts| cut(&model, parts).parts()).collect::<Vec<_>>(), [2, 3, 4]);
+    mixes::watched(&model, Time::ZERO + Span::from_us(6_000))
+}
+
+/// The number of packets dropped for a reason that begins so.
+fn dropped(results: &Results, why: &str) -> u64 {
+    results.summary.packets.iter().filter(|(line, _)| line.starts_with(why)).map(|(_, count)| count).sum()
+}
+
 #[test]
-fn a_checkpoint_goes_on_in_the_parts_in_which_the_run_was_begun_to_the_same_results() {
-    let model = eventful("dctcp");
-    let whole = shown(&broken(&model, 1, []));
-    for parts in 1..=4 {
-        let partition = Partition::new(&model, parts);
-        assert!(parts == 1 || partition.parts() > 1, "the network can be divided");
-        let mut simulation = Simulation::spooled(&model, &partition, [None, None]).unwrap();
-        simulation.step(5_000);
-        let mut resumed = Simulation::resume(&model, [None, None], CODE, &saved(&mut simulation)).unwrap();
-        assert_eq!(resumed.parts(), partition.parts());
-        resumed.run(&mut |_| true);
-        assert_eq!(shown(&resumed.finish().unwrap()), whole, "{parts} parts");
+fn flow_control_and_notifications_go_on_with_any_number_of_threads() {
+    let short = "[switch]\npfc = true\nshared_buffer = \"1 MB\"\npfc_alpha = 0.05\n\
+        [[fault]]\nlink = [\"leaf0\", \"spine0\"]\ndown = \"150 us\"\nup = \"700 us\"\n";
+    for (transport, cnps) in [("dcqcn", true), ("pacc", true), ("hpcc", false), ("timely", false)] {
+        let whole = assert_bound_to_no_parts(&crowded(transport, short), transport);
+        let control = whole.summary.flow_control.expect("there is flow control");
+        assert!(control.pauses > 20, "{transport}: {} pauses", control.pauses);
+        assert_eq!(whole.summary.cnps > 20, cnps, "{transport}: {} notifications", whole.summary.cnps);
+    }
+}
+
+#[test]
+fn a_deadlock_that_began_before_a_checkpoint_is_found_in_the_same_instant_in_any_parts() {
+    let model = common::ring(true);
+    let whole = common::run(&model);
+    assert_eq!(whole.summary.ended, Ended::Deadlocked);
+    let end = whole.summary.end - Time::ZERO;
+    for (parts, next) in [(1, 3), (3, 1), (2, 4), (4, 2)] {
+        for tenths in [2, 5, 9] {
+            let place = Break { events: 0, span: end / 10 * tenths, parts: next };
+            assert!(
+                shown(&broken(&model, parts, [place])) == shown(&whole),
+                "{parts} to {next}, {tenths} / 10"
+            );
+        }
+    }
+}
+
+#[test]
+fn classes_credits_and_shared_memory_go_on_with_any_number_of_threads() {
+    let classes = "[network]\nrouting = \"spray\"\n[switch]\nshared_buffer = \"400 KB\"\nmarking = \"red\"\n\
+        [[switch.class]]\nname = \"x\"\nweight = 3\n[[switch.class]]\nname = \"y\"\nweight = 1\n\
+        [[traffic]]\nkind = \"permutation\"\nsize = \"300 KB\"\ntransport = \"dctcp\"\nclass = \"y\"\n";
+    let whole = assert_bound_to_no_parts(&crowded("newreno", classes), "classes");
+    assert!(dropped(&whole, "dropped, buffer") > 100, "{:?}", whole.summary.packets);
+    let credits = "[[switch.credit_class]]\nname = \"x\"\nweight = 3\n[[switch.credit_class]]\nname = \"y\"\nshare = 0.3\n\
+        [[traffic]]\nkind = \"permutation\"\nsize = \"300 KB\"\ntransport = \"expresspass\"\ncredit_class = \"y\"\n";
+    for (lines, of) in [(credits, "classes of credits"), ("", "one class of credits")] {
+        let whole = assert_bound_to_no_parts(&crowded("expresspass", lines), of);
+        assert!(dropped(&whole, "dropped, credit limit") > 100, "{of}: {:?}", whole.summary.packets);
+    }
+}
+
+#[test]
+fn shims_rounds_and_lost_packets_go_on_with_any_number_of_threads() {
+    let rounds = "[host]\nprocessing_delay = { uniform = [\"0 us\", \"3 us\"] }\n[[loss]]\nprobability = 0.002\n\
+        [[traffic]]\nkind = \"partition-aggregate\"\nclient = 4\nfan_out = 3\nrounds = 9\nrequest = \"300 B\"\n\
+        transport = \"dctcp\"\n";
+    for transport in ["ack-shaper", "pac", "ictcp"] {
+        let whole = assert_bound_to_no_parts(&crowded(transport, rounds), transport);
+        assert!(dropped(&whole, "dropped, random loss") > 10, "{transport}: {:?}", whole.summary.packets);
+        assert!(!whole.summary.shims.is_empty(), "{transport}");
     }
 }

@@ -11,7 +11,7 @@ use clearway_sim::{Ended, Partition, Results, Simulation};
 use clearway_topology::*;
 use clearway_units::{Bytes, Rate, Span, Time};
 use common::mixes::{model, scenarios, watched};
-use common::{add, flow, incast, network_for, quiet, ring, run, transport};
+use common::{add, any_cut, flow, incast, network_for, quiet, ring, run, transport};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -39,25 +39,6 @@ fn assert_same(cut: &Results, one: &Results, of: &str) {
         }
     }
     assert_eq!(cut.hash(), one.hash(), "{of}");
-}
-
-/// Returns a partition that is drawn at random, but for the nodes that must lie together.
-fn any_cut(model: &Model, parts: u64, seed: u64) -> Partition {
-    let nodes = model.topology.nodes().len();
-    let mut part_of: Vec<u32> = (0..nodes).map(|node| (mix(seed ^ node as u64) % parts) as u32).collect();
-    let mut together: Vec<(usize, usize)> = Vec::new();
-    let still = model.topology.ports().iter().filter(|port| port.delay.is_zero());
-    together.extend(still.map(|port| (port.from.index(), port.to.index())));
-    for entry in &model.traffic {
-        if let Pattern::Rounds(rounds) = &entry.pattern {
-            together.extend(rounds.workers.iter().map(|worker| (worker.index(), rounds.client.index())));
-        }
-    }
-    while let Some(&(a, b)) = together.iter().find(|&&(a, b)| part_of[a] != part_of[b]) {
-        let part = part_of[a].min(part_of[b]);
-        (part_of[a], part_of[b]) = (part, part);
-    }
-    Partition::of_parts(model, part_of).expect("what belongs together lies in one part")
 }
 
 /// Asserts that a model gives the same in one part, in parts of our making and in random parts.

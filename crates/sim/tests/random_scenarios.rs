@@ -37,7 +37,8 @@ fn random_scenarios_over_all_parameters_keep_every_rule() {
     let report = scenarios(1, 0..150);
     assert_clean(&report);
     assert!(report.accepted * 10 > report.cases * 7, "most scenarios are run in the end: {report}");
-    assert!(report.ran.on_threads > 20 && report.ran.from_checkpoints > 20, "{report}");
+    let ran = &report.ran;
+    assert!(ran.on_threads > 20 && ran.from_checkpoints > 20 && ran.recut > 5, "{report}");
 }
 
 #[test]

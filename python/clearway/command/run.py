@@ -32,7 +32,8 @@ Examples:
 @click.option(
     "--checkpoint",
     metavar="EVERY",
-    help="Keep the run's state this often ('10 min' of wall time): after a kill the same command goes on from it.",
+    help="Keep the run's state this often ('10 min' of wall time): after a kill the same command goes on from it, "
+    "with any number of threads.",
 )
 @click.option("--fresh", is_flag=True, help="Start over, in place of going on from a checkpoint.")
 def run(
@@ -73,11 +74,9 @@ def run(
             f"{out}{SUFFIX} holds a part of such a run; with --checkpoint this command goes on from it.", markup=False
         )
 
-    def resumed(simulated_s: float, parts: int) -> None:
-        begun = f" It goes on with as many threads as it was begun, {parts}." if parts != threads else ""
+    def resumed(simulated_s: float) -> None:
         tell.print(
-            f"Going on from {units.seconds(simulated_s)} of simulated time, which {out}{SUFFIX} holds.{begun}",
-            markup=False,
+            f"Going on from {units.seconds(simulated_s)} of simulated time, which {out}{SUFFIX} holds.", markup=False
         )
 
     say_threads(tell, loaded, threads)

@@ -50,6 +50,17 @@ impl Agenda {
         self.wheel.push(Event::new(at, self.ports + self.hosts + 1, EventKind::Start(flow)));
     }
 
+    /// Schedules an event that the same entity scheduled on another agenda of the same run. Those of one agenda come in
+    /// their order.
+    pub fn take_over(&mut self, event: Event) {
+        self.wheel.push(event);
+    }
+
+    /// The host that scheduled an event. Its meaning is another one if an entity of another kind did.
+    pub fn host_of(&self, event: &Event) -> HostId {
+        HostId::from_index((event.port().0 - self.ports) as usize)
+    }
+
     /// Takes the first event, if it comes before `until`. The present moves only when the caller says so.
     #[inline]
     pub fn pop_before(&mut self, until: Time) -> Option<Event> {

@@ -120,6 +120,11 @@ impl Event {
         Event { at: at.as_ps(), what: class | u64::from(origin_kind) << ID_BITS | u64::from(id) }
     }
 
+    /// The event with another kind or object, at its place among the events of its time.
+    pub fn with_kind(self, kind: EventKind) -> Event {
+        Event::new(self.at(), self.port().0, kind)
+    }
+
     /// The time of the event.
     #[inline]
     pub fn at(&self) -> Time {

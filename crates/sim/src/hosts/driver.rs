@@ -27,12 +27,12 @@ pub struct Hosts {
     /// The flows of ends that came to need nothing more, since the last look.
     pub finished: Vec<FlowSlot>,
     /// The randomness of the processing delays of each host.
-    rngs: IdVec<HostId, Rng>,
+    pub(super) rngs: IdVec<HostId, Rng>,
     /// The time between the arrival of a packet and its handling.
-    delay: Delay,
+    pub(super) delay: Delay,
     /// The time at which the sending and the receiving end of a flow handled, or will handle, its last packet: packets of
     /// one flow keep their order. Empty where hosts handle packets at once.
-    handled_at: [IdVec<FlowSlot, Time>; 2],
+    pub(super) handled_at: [IdVec<FlowSlot, Time>; 2],
 }
 
 impl Hosts {

@@ -226,6 +226,13 @@ impl<T: OneEnd> Ends<T> {
         Some(end)
     }
 
+    /// The ends with the places of their flows, and the protocols of all.
+    pub fn into_parts(self) -> (impl Iterator<Item = (FlowSlot, T)>, T::Protocols) {
+        let Ends { places, mut ends, free: _, protocols } = self;
+        let placed = places.ids().zip(places).filter_map(move |(slot, id)| Some((slot, ends[id?].take()?)));
+        (placed, protocols)
+    }
+
     /// The end of a flow and the protocols of all, to be changed, if the end is here and alive.
     #[inline(always)]
     pub fn with_protocols(&mut self, slot: FlowSlot) -> Option<(&mut T, &mut T::Protocols)> {

@@ -8,6 +8,7 @@
 //! | `pull.rs` | the turn of a sending end: it is asked for a packet of data |
 //! | `parking.rs` | flows that their port's wake-up serves, instead of one of their own |
 //! | `shims.rs` | shims between receivers and network cards |
+//! | `recut.rs` | the hosts of a run that goes on in other parts |
 //! | `driver.rs` | [`Hosts`], which owns all of these: packets that arrive, turns to send, timers |
 
 mod drive;
@@ -17,6 +18,7 @@ mod glance;
 mod messages;
 mod parking;
 mod pull;
+mod recut;
 mod shims;
 
 pub use drive::Input;

@@ -3,7 +3,7 @@
 use crate::ids::{HostId, IdVec, ShimId, TrafficId};
 use crate::timer::Timer;
 use clearway_proto::{AnyShim, Shim, ShimStats};
-use clearway_units::Time;
+use clearway_units::{Time, sort_by_key};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -55,9 +55,24 @@ impl Shims {
         if let Some(&id) = self.known.get(&(traffic, host)) {
             return Some(id);
         }
-        let id = self.shims.push(HostShim { shim: make()?, host, timer: Timer::IDLE });
+        Some(self.add(traffic, HostShim { shim: make()?, host, timer: Timer::IDLE }))
+    }
+
+    /// Adds the shim of a host for a traffic entry.
+    pub fn add(&mut self, traffic: TrafficId, shim: HostShim) -> ShimId {
+        let host = shim.host;
+        let id = self.shims.push(shim);
         self.known.insert((traffic, host), id);
-        Some(id)
+        id
+    }
+
+    /// Hands over all shims with their traffic entries. Answers the ids that `give` answers, by those here.
+    pub fn hand_over(self, mut give: impl FnMut(TrafficId, HostShim) -> ShimId) -> IdVec<ShimId, ShimId> {
+        let Shims { shims, known } = self;
+        let mut traffic: Vec<(ShimId, TrafficId)> =
+            known.into_iter().map(|((traffic, _), id)| (id, traffic)).collect();
+        sort_by_key(&mut traffic, |&(id, _)| id);
+        traffic.into_iter().zip(shims).map(|((_, traffic), shim)| give(traffic, shim)).collect()
     }
 
     /// A shim.

@@ -75,8 +75,8 @@ struct Opening {
     at: Time,
     /// The counters of each port; empty if nothing has happened before.
     ports: Vec<Counts>,
-    /// The greatest length of each queue before, part by part; empty if nothing has happened before.
-    maxima: Vec<Vec<u64>>,
+    /// The greatest length of each queue before, port by port; empty if nothing has happened before.
+    maxima: Vec<u64>,
     /// The counts of the flows of each traffic entry.
     flows: Vec<FlowCounts>,
 }

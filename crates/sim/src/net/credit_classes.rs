@@ -105,14 +105,19 @@ impl CreditClasses {
         self.ports[at].classes.iter_mut().flat_map(move |class| class.queue.drain(now))
     }
 
+    /// Takes over the classes of a port that is the port `there` among others.
+    pub fn take_over(&mut self, at: CreditsId, others: &mut CreditClasses, there: CreditsId) {
+        std::mem::swap(&mut self.ports[at], &mut others.ports[there]);
+    }
+
     /// The queues of a port, by class.
     pub fn queues(&self, at: CreditsId) -> impl Iterator<Item = &CreditQueue> {
         self.ports[at].classes.iter().map(|class| &class.queue)
     }
 
-    /// The queues of all ports.
-    pub fn each_queue(&mut self) -> impl Iterator<Item = &mut CreditQueue> {
-        self.ports.iter_mut().flat_map(|port| port.classes.iter_mut().map(|class| &mut class.queue))
+    /// The queues of a port, by class, to be changed.
+    pub fn queues_mut(&mut self, at: CreditsId) -> impl Iterator<Item = &mut CreditQueue> {
+        self.ports[at].classes.iter_mut().map(|class| &mut class.queue)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A queue of credits at a port.
 
 use super::queue::mean;
+use super::slab::Slab;
 use crate::ids::{Id, PacketId};
 use clearway_proto::port::CreditRoom;
 use clearway_units::{Time, wide_product};
@@ -157,6 +158,16 @@ impl CreditQueue {
         std::iter::from_fn(move || self.pop(now)).map(|credit| credit.id)
     }
 
+    /// Brings the credits that wait over from one slab to another.
+    pub fn bring(&mut self, from: &Slab, to: &mut Slab) {
+        for number in 0..PLACES.min(self.packets as usize) {
+            let credit = &mut self.places[(usize::from(self.first) + number) % PLACES];
+            credit.id = to.bring(from, credit.id);
+        }
+        let behind = self.behind.iter_mut().flat_map(|behind| behind.iter_mut());
+        behind.for_each(|credit| credit.id = to.bring(from, credit.id));
+    }
+
     /// The credits that wait, the first one first.
     pub fn iter(&self) -> impl Iterator<Item = PacketId> {
         let in_place = (0..PLACES.min(self.packets as usize)).map(|number| self.place(number));
@@ -177,6 +188,7 @@ impl CreditQueue {
 
 #[cfg(test)]
 mod tests {
+    use super::super::slab::Parcel;
     use super::*;
     use clearway_proto::port::CreditShaping;
     use proptest::prelude::*;
@@ -222,6 +234,22 @@ mod tests {
         };
         assert!(has_room(true, 84) && !has_room(true, 85), "room for one credit of 84 B");
         assert!(has_room(false, 92));
+    }
+
+    #[test]
+    fn credits_that_are_brought_to_another_slab_wait_there_in_their_order() {
+        let (mut old, mut new) = (Slab::default(), Slab::default());
+        let mut queue = CreditQueue::new(CreditShaping::PAPER.room(32));
+        for wire in 80..100 {
+            let id = old.insert(Parcel::for_test(wire));
+            assert!(queue.push(WaitingCredit { id, wire }, ps(0)));
+        }
+        // The first place is another one than that of the first credit, and more credits wait than have places.
+        assert_eq!((0..5).filter_map(|_| queue.pop(ps(1))).map(|credit| credit.wire).last(), Some(84));
+        new.insert(Parcel::for_test(7));
+        queue.bring(&old, &mut new);
+        let wires: Vec<u32> = queue.iter().map(|id| new[id].packet.wire).collect();
+        assert_eq!(wires, (85..100).collect::<Vec<_>>());
     }
 
     proptest! {

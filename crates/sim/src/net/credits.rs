@@ -2,12 +2,14 @@
 
 use super::credit_classes::CreditClasses;
 use super::credit_queue::{CreditQueue, WaitingCredit};
+use super::slab::Slab;
 use crate::engine::prefetch_lines;
 use crate::ids::{ClassId, CreditsId, IdVec, PacketId};
 use crate::model::{CreditClass, Model, PortModel};
 use clearway_proto::port::CreditLimiter;
 use clearway_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
+use std::mem::swap;
 
 /// The credits of all ports that have a limit for them.
 #[derive(Serialize, Deserialize)]
@@ -149,16 +151,32 @@ impl Credits {
         single.chain(self.classes.iter_mut().flat_map(|classes| classes.drain(at, now))).collect()
     }
 
+    /// Takes over the credits of a port that is the port `there` among other credits, whose packets are in the slab
+    /// `from` and come to the slab `to`.
+    pub fn take_over(
+        &mut self,
+        at: CreditsId,
+        (others, there): (&mut Credits, CreditsId),
+        from: &Slab,
+        to: &mut Slab,
+    ) {
+        swap(&mut self.ports[at], &mut others.ports[there]);
+        if let (Some(classes), Some(others)) = (&mut self.classes, &mut others.classes) {
+            classes.take_over(at, others, there);
+        }
+        self.queues_mut(at).for_each(|queue| queue.bring(from, to));
+    }
+
     /// The queues of credits at a port.
     pub fn queues(&self, at: CreditsId) -> impl Iterator<Item = &CreditQueue> {
         let single = self.classes.is_none().then(|| &self.ports[at].queue);
         single.into_iter().chain(self.classes.iter().flat_map(move |classes| classes.queues(at)))
     }
 
-    /// The queues of credits at all ports.
-    pub fn each_queue(&mut self) -> impl Iterator<Item = &mut CreditQueue> {
-        let single = self.ports.iter_mut().map(|port| &mut port.queue);
-        single.chain(self.classes.iter_mut().flat_map(|classes| classes.each_queue()))
+    /// The queues of credits at a port, to be changed.
+    pub fn queues_mut(&mut self, at: CreditsId) -> impl Iterator<Item = &mut CreditQueue> {
+        let single = self.classes.is_none().then(|| &mut self.ports[at].queue);
+        single.into_iter().chain(self.classes.iter_mut().flat_map(move |classes| classes.queues_mut(at)))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::books::ByReason;
 use super::credit_queue::CreditQueue;
+use super::data_queue::DataQueue;
 use super::network::Network;
 use super::plain::PlainQueue;
 use super::port::{Sent, Used};
@@ -88,25 +89,36 @@ impl Network {
         self.ports[port].credits.into_iter().flat_map(|credits| self.credits.queues(credits))
     }
 
-    /// Starts the greatest lengths of all queues anew from what waits now. Returns those so far: of data in bytes, of
-    /// credits in packets.
-    pub fn restart_maxima(&mut self) -> Vec<u64> {
+    /// Starts the greatest lengths of a port's queues anew from what waits now. Adds those so far to `before`: of data in
+    /// bytes, of credits in packets.
+    pub fn restart_maxima(&mut self, port: PortId, before: &mut Vec<u64>) {
         let now = self.now();
-        let data = self.queues.iter_mut().map(|class| class.queue.restart_maximum());
-        let credits = self.credits.each_queue().map(|queue| queue.restart_maximum().into());
-        let plain = self.plain.iter_mut().map(|queue| queue.restart_maximum(now));
-        data.chain(credits).chain(plain).collect()
+        let (plain, credits) = (self.ports[port].plain, self.ports[port].credits);
+        if let Some(plain) = plain {
+            return before.push(self.plain[plain].restart_maximum(now));
+        }
+        before.extend(self.data_queues_mut(port).iter_mut().map(|class| class.queue.restart_maximum()));
+        if let Some(credits) = credits {
+            let queues = self.credits.queues_mut(credits);
+            before.extend(queues.map(|queue| u64::from(queue.restart_maximum())));
+        }
     }
 
-    /// Raises the greatest lengths of all queues to those that [`Network::restart_maxima`] returned.
-    pub fn raise_maxima(&mut self, before: &[u64]) {
-        let mut before = before.iter().copied();
-        self.queues
-            .iter_mut()
-            .zip(before.by_ref())
-            .for_each(|(class, before)| class.queue.raise_maximum(before));
-        let credits = self.credits.each_queue().zip(before.by_ref());
-        credits.for_each(|(queue, before)| queue.raise_maximum(before as u32));
-        self.plain.iter_mut().zip(before).for_each(|(queue, before)| queue.raise_maximum(before));
+    /// Raises the greatest lengths of a port's queues to those that [`Network::restart_maxima`] added.
+    pub fn raise_maxima(&mut self, port: PortId, before: &mut impl Iterator<Item = u64>) {
+        let (plain, credits) = (self.ports[port].plain, self.ports[port].credits);
+        if let Some(plain) = plain {
+            return before.take(1).for_each(|before| self.plain[plain].raise_maximum(before));
+        }
+        let data = self.data_queues_mut(port).iter_mut().zip(before.by_ref());
+        data.for_each(|(class, before)| class.queue.raise_maximum(before));
+        if let Some(credits) = credits {
+            let queues = self.credits.queues_mut(credits).zip(before);
+            queues.for_each(|(queue, before)| queue.raise_maximum(before as u32));
+        }
+    }
+
+    fn data_queues_mut(&mut self, port: PortId) -> &mut [DataQueue] {
+        self.queues.range_mut(self.ports[port].queues, self.arbiter.classes())
     }
 }

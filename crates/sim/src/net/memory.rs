@@ -55,6 +55,13 @@ impl Memory {
 }
 
 impl SharedMemory {
+    /// Takes over the memory of the switches that another part of a network had and that are in this part.
+    pub fn take_over(&mut self, old: &SharedMemory, was_there: impl Fn(NodeId) -> bool) {
+        let SharedMemory { limits: _, used } = old;
+        let moved = used.enumerate().filter(|&(node, _)| was_there(node));
+        moved.for_each(|(node, used)| self.used[node] = *used);
+    }
+
     /// Takes `wire` bytes into a switch's memory, for a queue that holds `queued` bytes. Answers false, and takes
     /// nothing, if the queue may not grow so far.
     pub fn admit(&mut self, node: NodeId, queued: u64, wire: u64) -> bool {

@@ -20,6 +20,7 @@
 //! | `slab.rs`, `queue.rs`, `paths.rs`, `books.rs` | packets, their paths, and the count of them |
 //! | `unseen.rs` | the packets that enter or leave without any of their ends |
 //! | `tap.rs` | what ports tell the recorder of a trace |
+//! | `recut.rs` | a run that goes on in other parts than those in which it was |
 //! | `build.rs`, `fetch.rs` | making a network from a model; fetching ahead into the cache |
 
 mod admission;
@@ -49,6 +50,7 @@ mod plain;
 mod port;
 mod queue;
 mod queued;
+mod recut;
 mod scheduler;
 mod shown;
 mod slab;
@@ -64,5 +66,6 @@ pub use networks::Networks;
 pub use paths::{Paths, Route, Way};
 pub use port::Used;
 pub use queued::{Marks, QueuedPacket};
+pub use recut::Elsewhere;
 pub use shown::{Launched, Waiting};
 pub use slab::{Addition, Parcel, Slab};

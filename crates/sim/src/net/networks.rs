@@ -23,9 +23,9 @@ use serde::{Deserialize, Serialize};
 /// The networks of all parts, by the number of the part.
 #[derive(Serialize, Deserialize)]
 pub struct Networks {
-    parts: Vec<Network>,
+    pub(super) parts: Vec<Network>,
     /// The part of each node; empty if there is one part.
-    part_of: Vec<u32>,
+    pub(super) part_of: Vec<u32>,
 }
 
 impl Networks {
@@ -90,6 +90,11 @@ impl Networks {
             // All parts know which node has a port.
             parts => &parts[self.part_of(parts[0].ports[port].owner)],
         }
+    }
+
+    pub(super) fn of_mut(&mut self, port: PortId) -> &mut Network {
+        let part = self.part_of(self.parts[0].ports[port].owner);
+        &mut self.parts[part]
     }
 
     /// A port.
@@ -245,14 +250,17 @@ impl Networks {
         Ok((books, books.close(&slabs, frames)?))
     }
 
-    /// Starts the greatest lengths of all queues anew, and returns those so far, part by part.
-    pub fn restart_maxima(&mut self) -> Vec<Vec<u64>> {
-        self.parts.iter_mut().map(Network::restart_maxima).collect()
+    /// Starts the greatest lengths of all queues anew, and returns those so far, port by port.
+    pub fn restart_maxima(&mut self) -> Vec<u64> {
+        let mut before = Vec::new();
+        self.ports().for_each(|port| self.of_mut(port).restart_maxima(port, &mut before));
+        before
     }
 
     /// Raises the greatest lengths of all queues to those that [`Networks::restart_maxima`] returned.
-    pub fn raise_maxima(&mut self, before: &[Vec<u64>]) {
-        self.parts.iter_mut().zip(before).for_each(|(net, before)| net.raise_maxima(before));
+    pub fn raise_maxima(&mut self, before: &[u64]) {
+        let mut before = before.iter().copied();
+        self.ports().for_each(|port| self.of_mut(port).raise_maxima(port, &mut before));
     }
 
     fn controls(&self) -> impl Iterator<Item = &FlowControl> {

@@ -5,7 +5,7 @@ use crate::ids::{ClassId, FlowSlot, Id, IdVec};
 use serde::{Deserialize, Serialize};
 
 /// The flows whose senders react to CNPs.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Notified {
     flows: IdVec<FlowSlot, Entry>,
 }

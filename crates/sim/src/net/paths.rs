@@ -128,6 +128,12 @@ impl Paths {
         self.written.clear();
     }
 
+    /// Notes that there are no copies of these paths yet.
+    pub fn forget_copies(&mut self) {
+        self.written.clear();
+        self.written.push(0..self.ports.len() as u32);
+    }
+
     /// The first path of a route.
     pub fn first(&self, route: Route) -> &[PortId] {
         &self.ports[route.base as usize..][..route.hops as usize]
@@ -212,6 +218,13 @@ mod tests {
         }
         assert_eq!(paths.all(new), [PortId(8), PortId(10)]);
         assert!(paths.written.is_empty());
+        let mut late = Paths::default();
+        paths.forget_copies();
+        paths.share([&mut late].into_iter());
+        assert_eq!(
+            [new, other, last].map(|route| late.all(route)),
+            [new, other, last].map(|route| paths.all(route))
+        );
     }
 
     #[test]

@@ -220,6 +220,36 @@ impl Port {
         }
     }
 
+    /// Takes over what happened to the same port of a network that is cut otherwise. What follows from the model and from
+    /// the cut, such as the places of its queues, stays.
+    pub fn take_over(&mut self, old: &mut Port) {
+        let Port {
+            busy_until,
+            delay: _,
+            byte_time: _,
+            plain: _,
+            up,
+            special_arrivals: _,
+            special_departures: _,
+            control,
+            waiting,
+            counted,
+            wake_at,
+            credits: _,
+            card: _,
+            queues: _,
+            owner: _,
+            paused,
+            special: _,
+            rate: _,
+            link,
+        } = old;
+        (self.busy_until, self.up, self.control) = (*busy_until, *up, *control);
+        (self.waiting, self.counted, self.wake_at) = (*waiting, *counted, *wake_at);
+        (self.paused, self.link) = (*paused, link.take());
+        self.settle();
+    }
+
     /// The time that a frame of `wire` bytes takes to leave.
     #[inline(always)]
     pub fn time_to_send(&self, wire: u32) -> Span {

@@ -107,6 +107,21 @@ impl Queue {
         std::iter::from_fn(|| self.pop(slab, now)).collect()
     }
 
+    /// Brings the packets that wait over from one slab to another.
+    pub fn bring(&mut self, from: &Slab, to: &mut Slab) {
+        let mut next = self.head.take();
+        self.tail = None;
+        while let Some(id) = next {
+            next = from[id].next;
+            let own = to.bring(from, id);
+            to[own].next = None;
+            match self.tail.replace(own) {
+                Some(tail) => to[tail].next = Some(own),
+                None => self.head = Some(own),
+            }
+        }
+    }
+
     /// The packets that wait, the first one first.
     pub fn iter<'a>(&self, slab: &'a Slab) -> impl Iterator<Item = &'a Parcel> {
         std::iter::successors(self.head.map(|id| &slab[id]), |parcel| parcel.next.map(|id| &slab[id]))
@@ -142,5 +157,25 @@ mod tests {
         // 10 ps of 100 bytes, 10 of 400, 10 of 300 in 80 ps.
         assert_eq!(queue.bytes_mean(Time::from_ps(80)), 100.0);
         assert_eq!(queue.bytes_max(), 400);
+    }
+
+    #[test]
+    fn packets_that_are_brought_to_another_slab_wait_there_in_their_order() {
+        let (mut old, mut new, mut queue) = (Slab::default(), Slab::default(), Queue::default());
+        for wire in [100, 200, 300] {
+            let id = old.insert(Parcel::for_test(wire));
+            queue.push(&mut old, id, Time::ZERO);
+        }
+        let other = new.insert(Parcel::for_test(50));
+        queue.bring(&old, &mut new);
+        queue.push(&mut new, other, Time::ZERO);
+        assert_eq!(
+            queue.iter(&new).map(|parcel| parcel.packet.wire).collect::<Vec<_>>(),
+            [100, 200, 300, 50]
+        );
+        assert_eq!((queue.packets(), queue.bytes()), (4, 650));
+        assert_eq!(queue.drain(&new, Time::ZERO).len(), 4);
+        queue.bring(&old, &mut new);
+        assert!(queue.head().is_none(), "an empty queue stays empty");
     }
 }

@@ -201,6 +201,13 @@ impl Arbiter {
         order.pick(self.turns.get_mut(port), has)
     }
 
+    /// Takes over the turns at a port from another arbiter of the same model.
+    pub fn take_over(&mut self, port: PortId, other: &mut Arbiter) {
+        if let (Some(own), Some(turns)) = (self.turns.get_mut(port), other.turns.get_mut(port)) {
+            std::mem::swap(own, turns);
+        }
+    }
+
     /// Charges a packet of `wire` bytes to its class.
     #[inline]
     pub fn charge(&mut self, port: PortId, is_host: bool, class: ClassId, wire: u32) {

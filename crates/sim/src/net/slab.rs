@@ -145,6 +145,16 @@ impl Slab {
         id
     }
 
+    /// Brings over a packet that is in another slab, with its addition if it has one, and returns its id here.
+    pub fn bring(&mut self, from: &Slab, id: PacketId) -> PacketId {
+        let parcel = from.parcels[id];
+        let own = self.insert(parcel);
+        if parcel.packet.flags.has(Flags::EXTRA) {
+            self.set_extra(own, Addition::New(from.extra(id)));
+        }
+        own
+    }
+
     /// Gives the places of packets that went to other parts to all packets, once those that came from there have theirs.
     pub fn release_vacated(&mut self) {
         for kind in 0..KINDS {
@@ -317,6 +327,18 @@ mod tests {
         slab.set_extra(other, Addition::Of(data));
         assert_eq!([answer, other].map(|id| slab.extra(id).sack()[0].end), [3, 3]);
         assert!(slab.get_both(other).1.is_some());
+    }
+
+    #[test]
+    fn a_packet_is_brought_over_with_its_addition_and_stays_what_it_was() {
+        let (mut old, mut new) = (Slab::default(), Slab::default());
+        let (plain, with) = (old.insert(Parcel::for_test(1)), old.insert(with_addition(2)));
+        old.set_extra(with, Addition::New(&sack(7)));
+        new.insert(Parcel::for_test(3));
+        let [plain, with] = [plain, with].map(|id| new.bring(&old, id));
+        assert_eq!((new[plain].packet.wire, new[with].packet.wire), (1, 2));
+        assert_eq!(new.extra(with).sack()[0].end, 7);
+        assert_eq!(new.iter_live().count(), 3);
     }
 
     #[test]

@@ -24,6 +24,11 @@ impl Unseen {
         *count += packets;
     }
 
+    /// Takes over the counts of another part.
+    pub fn take_over(&mut self, mut other: Unseen) {
+        other.drain(|flow, packets| self.count(flow, packets));
+    }
+
     /// Hands over the counts of all flows and begins anew.
     pub fn drain(&mut self, mut tell: impl FnMut(FlowSlot, i32)) {
         for flow in self.flows.drain(..) {

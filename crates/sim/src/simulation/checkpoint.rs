@@ -2,7 +2,8 @@
 //! happened.
 //!
 //! The model is not in the file, since the scenario gives it again. What the model decides and failed links change, the
-//! routes, is made again too. All other fields of [`Simulation`] are written as they are.
+//! routes, is made again too. All other fields of [`Simulation`] are written as they are: networks and regions part by part,
+//! which a run on another number of threads then moves into its own parts (`recut.rs`).
 //!
 //! | part of the file | bytes | what it is for |
 //! |---|---|---|
@@ -16,6 +17,7 @@ use super::region::Region;
 use super::run::{SimError, Simulation};
 use crate::metrics::Spool;
 use crate::model::Model;
+use crate::net::Networks;
 use crate::partition::Partition;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -65,6 +67,7 @@ impl Simulation {
         sealed.write_all(blake3::hash(code.as_bytes()).as_bytes())?;
         sealed.write_all(hash_of(&self.model).as_bytes())?;
         postcard::to_io(&self.state(), &mut sealed).map_err(io::Error::other)?;
+        postcard::to_io(&self.nets, &mut sealed).map_err(io::Error::other)?;
         for region in &self.regions {
             postcard::to_io(&region.state(), &mut sealed).map_err(io::Error::other)?;
         }
@@ -73,28 +76,35 @@ impl Simulation {
         Ok(())
     }
 
-    /// Prepares a run of a model that goes on from a checkpoint, in the parts and on as many threads as it was begun:
-    /// results depend on neither. The spools are those of [`Simulation::spooled`], and still have the rows that the run
-    /// handed out. `code` is that of [`Simulation::save`].
+    /// Prepares a run of a model that goes on from a checkpoint, on as many threads as the partition has parts, with
+    /// however many it was begun: results depend on neither. The spools are those of [`Simulation::spooled`], and still
+    /// have the rows that the run handed out. `code` is that of [`Simulation::save`].
     ///
     /// # Errors
     /// If the checkpoint is damaged, of another model or of other code, or the rows are gone.
     pub fn resume(
         model: &Model,
+        partition: &Partition,
         spools: [Option<Box<dyn Spool>>; 2],
         code: &str,
         from: &[u8],
     ) -> Result<Simulation, CheckpointError> {
         let mut state = opened(from, code, model)?;
-        let mut sim = Simulation::spooled(model, &Partition::one(model), spools)?;
+        let mut sim = Simulation::spooled(model, partition, spools)?;
         let [flows, samples] = [sim.journal.take_spool(), sim.sampler.take_spool()];
         sim.set_state(&mut state)?;
-        sim.populate();
-        for region in &mut sim.regions {
+        let nets: Networks = next(&mut state)?;
+        let mut regions = sim.regions_for(nets.len());
+        for region in &mut regions {
             region.set_state(&mut state)?;
         }
         if !state.is_empty() {
             return Err(CheckpointError::Damaged);
+        }
+        if nets.is_cut_as(&sim.nets) {
+            (sim.nets, sim.regions) = (nets, regions);
+        } else {
+            sim.recut(nets, regions);
         }
         sim.journal.attach(model, flows)?;
         sim.sampler.attach(model, samples)?;
@@ -132,8 +142,8 @@ macro_rules! state {
 }
 state! {
     Simulation;
-    kept: nets outside lives ending sources journal shares sampler window now last happenings quiet_since is_watched barrier standstill livelock ended;
-    made: model regions threads router cell starts_ahead switches_notify;
+    kept: outside lives ending sources journal shares sampler window now last happenings quiet_since is_watched barrier standstill livelock ended;
+    made: model nets regions threads router cell starts_ahead switches_notify;
 }
 state! {
     Region;

@@ -19,7 +19,7 @@
 //! | `standstill.rs`, `livelock.rs` | the watch over the clock, and the end of a run in which time stands still |
 //! | `shares.rs` | fair shares for senders that are told them |
 //! | `views/` | ports, packets, flows and books between two steps |
-//! | `checkpoint.rs` | all of it in a file, from which another process goes on |
+//! | `checkpoint.rs`, `recut.rs` | all of it in a file, from which another process goes on, with any number of threads |
 //! | `journal.rs` | the rows of flows while the run goes on |
 
 mod apps;
@@ -36,6 +36,7 @@ mod network;
 mod notes;
 mod outside;
 mod prepare;
+mod recut;
 mod region;
 mod rounds;
 mod router;

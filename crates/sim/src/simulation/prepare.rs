@@ -114,11 +114,16 @@ impl Simulation {
     }
 
     /// Makes the regions of the networks' parts, yet without flows, and the threads that drive them.
-    pub(super) fn populate(&mut self) {
+    fn populate(&mut self) {
+        self.regions = self.regions_for(self.nets.len());
+        self.threads = Threads::new(self.nets.len(), self.nets.lookahead().unwrap_or(CELL));
+    }
+
+    /// Regions of so many parts, yet without flows.
+    pub(super) fn regions_for(&self, parts: usize) -> Vec<Region> {
         let watches_rtt = !self.model.samples.iter().all(is_periodic);
         let region = |_| Region::new(&self.model, watches_rtt, self.is_prompt());
-        self.regions = self.nets.iter().map(region).collect();
-        self.threads = Threads::new(self.nets.len(), self.nets.lookahead().unwrap_or(CELL));
+        (0..parts).map(region).collect()
     }
 
     /// Answers whether regions must be heard as soon as a flow ends.

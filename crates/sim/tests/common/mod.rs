@@ -4,9 +4,9 @@
 pub mod mixes;
 pub mod shares;
 
-use clearway_proto::AnyTransport;
+use clearway_proto::{AnyTransport, mix};
 use clearway_sim::model::*;
-use clearway_sim::{Ended, Results, Simulation, ports};
+use clearway_sim::{Ended, Partition, Results, Simulation, ports};
 use clearway_topology::routing::Policy;
 use clearway_topology::{NodeId, Star, Topology};
 use clearway_units::{Bytes, Rate, Span, Time};
@@ -49,6 +49,25 @@ pub fn run(model: &Model) -> Results {
     let mut simulation = Simulation::new(model).expect("the model is sound");
     simulation.run(&mut |_| true);
     simulation.finish().expect("the books balance")
+}
+
+/// Returns a partition that is drawn at random, but for the nodes that must lie together. It may have fewer parts.
+pub fn any_cut(model: &Model, parts: u64, seed: u64) -> Partition {
+    let nodes = model.topology.nodes().len();
+    let mut part_of: Vec<u32> = (0..nodes).map(|node| (mix(seed ^ node as u64) % parts) as u32).collect();
+    let mut together: Vec<(usize, usize)> = Vec::new();
+    let still = model.topology.ports().iter().filter(|port| port.delay.is_zero());
+    together.extend(still.map(|port| (port.from.index(), port.to.index())));
+    for entry in &model.traffic {
+        if let Pattern::Rounds(rounds) = &entry.pattern {
+            together.extend(rounds.workers.iter().map(|worker| (worker.index(), rounds.client.index())));
+        }
+    }
+    while let Some(&(a, b)) = together.iter().find(|&&(a, b)| part_of[a] != part_of[b]) {
+        let part = part_of[a].min(part_of[b]);
+        (part_of[a], part_of[b]) = (part, part);
+    }
+    Partition::of_parts(model, part_of).expect("what belongs together lies in one part")
 }
 
 /// Asserts what holds after every run of a transport that recovers lost data: each byte is delivered once and in order

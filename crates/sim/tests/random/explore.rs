@@ -82,6 +82,7 @@ impl Report {
         self.ran.runs += ran.runs;
         self.ran.on_threads += ran.on_threads;
         self.ran.from_checkpoints += ran.from_checkpoints;
+        self.ran.recut += ran.recut;
         self.ran.events += ran.events;
         self.ran.peak = self.ran.peak.max(ran.peak);
     }
@@ -89,7 +90,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Ran { runs, on_threads, from_checkpoints, events, peak } = self.ran;
+        let Ran { runs, on_threads, from_checkpoints, recut, events, peak } = self.ran;
         writeln!(
             f,
             "seed {}: {} cases, {} accepted as drawn, {} after lines were removed ({} too large to run), {} refusals",
@@ -102,7 +103,7 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             f,
-            "{runs} runs, {on_threads} on several threads, {from_checkpoints} from a checkpoint; {events} events, at most {:.0} MB",
+            "{runs} runs, {on_threads} on several threads, {from_checkpoints} from a checkpoint, {recut} of them with another number of threads; {events} events, at most {:.0} MB",
             peak as f64 / 1e6
         )?;
         let mut reasons: Vec<(&String, &u64)> = self.reasons.iter().collect();

@@ -1,11 +1,12 @@
 //! What holds for every scenario and for every run of one.
 
 use super::repair::{Readable, read};
-use super::runs::{bounded, resumed, shown, threaded, whole};
+use super::runs::{Break, bounded, is_divisible, resumed, shown, threaded, whole};
 use super::{Draw, Drawn, heap};
 use clearway_sim::model::Model;
 use clearway_sim::scenario::{Scenario, ScenarioError};
-use clearway_sim::{Estimate, Results, Values};
+use clearway_sim::{Estimate, Partition, Results, Values};
+use clearway_units::Span;
 
 /// A rule that did not hold.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct Ran {
     pub runs: u64,
     pub on_threads: u64,
     pub from_checkpoints: u64,
+    /// The number among these that went on in another number of parts.
+    pub recut: u64,
     pub events: u64,
     /// The bytes that the run allocated at most.
     pub peak: usize,
@@ -66,13 +69,34 @@ pub fn check(readable: &Readable, draw: &mut Draw) -> Result<Ran, Failure> {
         same(&format!("the run on {threads} threads"), &results)?;
         (ran.runs, ran.on_threads) = (ran.runs + 1, 1);
     }
-    if draw.chance(30) {
-        let events = draw.within(0, results.summary.events);
-        same("the run from a checkpoint", &resumed(&model, events, 1)?)?;
+    if draw.chance(if is_divisible(&model, 4, end) { 80 } else { 30 }) {
+        let (first, breaks) = breaks(&model, &results, draw);
+        let kind = "the run from checkpoints, with other numbers of threads";
+        same(kind, &resumed(&model, first, &breaks)?)?;
         (ran.runs, ran.from_checkpoints) = (ran.runs + 1, 1);
+        let threads = [first].into_iter().chain(breaks.iter().map(|&(_, threads)| threads));
+        let parts: Vec<usize> = threads.map(|threads| Partition::new(&model, threads).parts()).collect();
+        ran.recut = u64::from(parts.windows(2).any(|parts| parts[0] != parts[1]));
     }
     check_results(&model, &results)?;
     Ok(ran)
+}
+
+/// Draws a number of threads, and one or two breaks of a run, each with the number of threads that go on.
+fn breaks(model: &Model, results: &Results, draw: &mut Draw) -> (usize, Vec<(Break, usize)>) {
+    let (events, end) = (results.summary.events, results.summary.end);
+    let threads = |draw: &mut Draw| {
+        let threads = draw.within(1, 4) as usize;
+        if is_divisible(model, threads, end) { threads } else { 1 }
+    };
+    let first = threads(draw);
+    let at = |draw: &mut Draw| {
+        // A break after a number of events lies between two windows if there are several threads, one at a time anywhere.
+        let span = if draw.chance(50) { draw.within(0, 5_000_000) } else { 0 };
+        (Break { events: draw.within(0, events), span: Span::from_ps(span) }, threads(draw))
+    };
+    let count = draw.within(1, 2);
+    (first, (0..count).map(|_| at(draw)).collect())
 }
 
 /// Reads the resolved scenario, which must be resolved into itself.

@@ -3,7 +3,7 @@
 use super::rules::Failure;
 use clearway_sim::model::Model;
 use clearway_sim::{Partition, Results, Simulation, Table};
-use clearway_units::Time;
+use clearway_units::{Span, Time};
 
 /// The number of events after which a run is cut short by a stop at the time that it has reached.
 const EVENTS: u64 = 60_000;
@@ -70,11 +70,15 @@ pub fn whole(model: &Model) -> Result<Results, Failure> {
     finish(simulation)
 }
 
-/// Runs a model on so many threads. Returns `None` where it can't be divided, or only into very short windows.
+/// Answers whether a run until `end` can be divided among so many threads, into windows that are not too short.
+pub fn is_divisible(model: &Model, threads: usize, end: Time) -> bool {
+    let width = Partition::new(model, threads).lookahead(model);
+    width.is_some_and(|width| end.as_ps() / width.as_ps().max(1) <= WINDOWS)
+}
+
+/// Runs a model on so many threads. Returns `None` where it is not divisible.
 pub fn threaded(model: &Model, threads: usize, end: Time, always: bool) -> Result<Option<Results>, Failure> {
-    let partition = Partition::new(model, threads);
-    let Some(width) = partition.lookahead(model) else { return Ok(None) };
-    if end.as_ps() / width.as_ps().max(1) > WINDOWS {
+    if !is_divisible(model, threads, end) {
         return Ok(None);
     }
     let mut simulation = open(model, threads)?;
@@ -85,16 +89,28 @@ pub fn threaded(model: &Model, threads: usize, end: Time, always: bool) -> Resul
     finish(simulation).map(Some)
 }
 
-/// Runs a model that is broken off after some events and goes on from its checkpoint.
-pub fn resumed(model: &Model, events: u64, threads: usize) -> Result<Results, Failure> {
-    let mut simulation = open(model, threads)?;
-    simulation.step(events);
-    let mut checkpoint = Vec::new();
-    let broken = |error: String| Failure::new("checkpoint", error);
-    simulation.save("random", &mut checkpoint).map_err(|error| broken(error.to_string()))?;
-    drop(simulation);
-    let mut simulation = Simulation::resume(model, [None, None], "random", &checkpoint)
-        .map_err(|error| broken(error.to_string()))?;
+/// Where a run is broken off: after so many events, and then at the end of so much simulated time.
+#[derive(Clone, Copy, Debug)]
+pub struct Break {
+    pub events: u64,
+    pub span: Span,
+}
+
+/// Runs a model on the first number of threads. It is broken off, and goes on from its checkpoint on the next one, as
+/// often as there are breaks.
+pub fn resumed(model: &Model, first: usize, breaks: &[(Break, usize)]) -> Result<Results, Failure> {
+    let mut simulation = open(model, first)?;
+    for &(Break { events, span }, threads) in breaks {
+        simulation.step(events);
+        simulation.run_until(simulation.progress().now.saturating_add(span), u64::MAX);
+        let mut checkpoint = Vec::new();
+        let broken = |error: String| Failure::new("checkpoint", error);
+        simulation.save("random", &mut checkpoint).map_err(|error| broken(error.to_string()))?;
+        drop(simulation);
+        let partition = Partition::new(model, threads);
+        simulation = Simulation::resume(model, &partition, [None, None], "random", &checkpoint)
+            .map_err(|error| broken(error.to_string()))?;
+    }
     simulation.run(&mut |_| true);
     finish(simulation)
 }

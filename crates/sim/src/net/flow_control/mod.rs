@@ -8,6 +8,7 @@
 //! This is the accounting of switches, and the frames on their links; `pause.rs` does what follows from it at ports.
 
 mod deadlock;
+mod recut;
 
 pub use deadlock::{Wait, circle, stuck};
 
@@ -52,6 +53,17 @@ struct Ask {
 }
 
 impl Ask {
+    /// Adds what another part of the network knows of the link.
+    fn join(&mut self, more: &Ask) {
+        self.told = self.told.or(more.told);
+        self.frames.extend(&more.frames);
+        self.since = self.since.or(more.since);
+        self.stopped += more.stopped;
+        self.longest = self.longest.max(more.longest);
+        self.pauses += more.pauses;
+        self.storm |= more.storm;
+    }
+
     /// The time for which the port has been stopped until `now` without a break. A run ends when its last packet left,
     /// and a frame may stop a port after that, before the run hears of its end.
     fn open(&self, now: Time) -> Span {
@@ -210,13 +222,7 @@ impl FlowControl {
             *wanted = wanted.or(*more);
         }
         for (ask, more) in self.asks.iter_mut().zip(other.asks.iter()) {
-            ask.told = ask.told.or(more.told);
-            ask.frames.extend(&more.frames);
-            ask.since = ask.since.or(more.since);
-            ask.stopped += more.stopped;
-            ask.longest = ask.longest.max(more.longest);
-            ask.pauses += more.pauses;
-            ask.storm |= more.storm;
+            ask.join(more);
         }
         self
     }
