@@ -119,8 +119,8 @@ def page(of: list[Score], figures: Mapping[str, Figure], folder: Path) -> str:
         "Each row compares one claim of a paper with what Clearway measures, and the command in the row computes it "
         "again. [The rule](../verdicts.md) says what each verdict means; the [readings](../readings.md) and the "
         "[glossary](../glossary.md) explain ids and terms. `clearway reproduce` computes all claims. The column *size* "
-        "has the scale at which a claim was run, and which share of the paper's size its largest simulation has, by the "
-        "bytes that applications send.",
+        "has the scale at which a claim was run, and which share of the paper's size its largest simulation has, by "
+        "the bytes that applications send.",
         table_md(*summary_texts(of)),
         "Other pages: " + ", ".join(others(figures, folder)) + ".",
     ]
