@@ -1,3 +1,5 @@
+mod boundaries;
+
 use super::*;
 use crate::Simulation;
 use crate::scenario::{Overrides, Scenario};
