@@ -4,7 +4,7 @@ mod common;
 
 use clearway_proto::TRANSPORTS;
 use clearway_sim::model::*;
-use clearway_sim::{CheckpointError, Ended, Partition, Results, Simulation, Spool, Store, Table};
+use clearway_sim::{CheckpointError, Ended, Partition, Results, Simulation, Spool, Store, Table, Values};
 use clearway_topology::PortId;
 use clearway_units::{Span, Time};
 use common::{any_cut, mixes};
@@ -98,6 +98,18 @@ fn resumed(model: &Model, parts: usize, spools: [Option<Box<dyn Spool>>; 2], fro
     Simulation::resume(model, &cut(model, parts), spools, CODE, from).unwrap()
 }
 
+/// All that a viewer sees of a run between two steps.
+fn seen(simulation: &mut Simulation) -> String {
+    let mut flows = Vec::new();
+    simulation.flows(|flow| flows.push(format!("{flow:?}")));
+    let mut links: Vec<String> =
+        simulation.in_flight().iter().map(|in_flight| format!("{in_flight:?}")).collect();
+    links.sort();
+    let ports: Vec<_> =
+        simulation.ports().map(|port| (format!("{port:?}"), simulation.queued(port.port))).collect();
+    format!("{:?}\n{:?}\n{ports:?}\n{flows:?}\n{links:?}", simulation.progress(), simulation.books())
+}
+
 /// Runs a model, cut into so many parts, that is broken off in these places.
 fn broken(model: &Model, parts: usize, breaks: impl IntoIterator<Item = Break>) -> Results {
     let files = [Kept::default(), Kept::default()];
@@ -106,10 +118,12 @@ fn broken(model: &Model, parts: usize, breaks: impl IntoIterator<Item = Break>) 
         simulation.step(events);
         simulation.run_until(simulation.progress().now + span, u64::MAX);
         let (checkpoint, before) = (saved(&mut simulation), simulation.parts());
+        let shown = seen(&mut simulation);
         // Time passes between the last checkpoint and the kill.
         simulation.step(events / 3 + 1);
         drop(simulation);
         simulation = resumed(model, parts, spools(&files), &checkpoint);
+        assert_eq!(seen(&mut simulation), shown, "{before} to {parts} parts");
         if simulation.parts() == before {
             assert!(
                 saved(&mut simulation) == checkpoint,
@@ -347,6 +361,46 @@ fn a_deadlock_that_began_before_a_checkpoint_is_found_in_the_same_instant_in_any
                 "{parts} to {next}, {tenths} / 10"
             );
         }
+    }
+}
+
+#[test]
+fn a_run_that_is_broken_off_before_it_hears_of_its_last_event_ends_when_that_came() {
+    let lost = "[[loss]]\nprobability = 0.01\n[switch]\nbuffer = \"20 KB\"\n";
+    for (transport, lines, ended) in [("blast", lost, Ended::Stalled), ("dctcp", "", Ended::Complete)] {
+        let model = Model { stop: None, ..crowded(transport, lines) };
+        let whole = common::run(&model);
+        assert_eq!(whole.summary.ended, ended, "{transport}");
+        let span = whole.summary.end - Time::ZERO;
+        for (before, parts) in [(1, 3), (3, 1), (2, 4), (4, 3)] {
+            let place = Break { events: 0, span, parts };
+            assert!(
+                shown(&broken(&model, before, [place])) == shown(&whole),
+                "{transport}, {before} to {parts}"
+            );
+        }
+    }
+}
+
+#[test]
+fn whole_nanoseconds_parked_flows_and_round_trip_times_go_on_with_any_number_of_threads() {
+    for transport in ["dcqcn", "timely", "hpcc"] {
+        let whole_ns =
+            "[network]\nwhole_ns = true\npayload = \"1000 B\"\n[switch]\nshared_buffer = \"2 MB\"\n";
+        let mut model = crowded(transport, whole_ns);
+        for entry in &mut model.traffic {
+            entry.transport.set("profile", "hpcc-ns3").unwrap();
+        }
+        let sample = |entry| Sample { name: "rtt".into(), every: Span::from_us(1), what: Probe::Rtt(entry) };
+        model.samples.extend([0, 1].map(sample));
+        let whole = assert_bound_to_no_parts(&model, transport);
+        let Some(Values::Text(quantities, names)) =
+            whole.samples.column("quantity").map(|column| &column.values)
+        else {
+            panic!("samples have a quantity");
+        };
+        let rtts = quantities.iter().filter(|&&quantity| names[quantity as usize] == "rtt_s").count();
+        assert!(rtts > 1_000, "{transport}: {rtts} round-trip times");
     }
 }
 

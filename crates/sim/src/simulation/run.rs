@@ -230,9 +230,13 @@ impl Simulation {
             self.ended = Some(Ended::Stopped);
         }
         let until = stop.unwrap_or(limit);
-        if stop.is_some() || until > self.now.max(self.before()) {
+        let present = self.now.max(self.before());
+        if stop.is_some() || until > present {
             self.now = until;
             self.nets.set_now(until);
+        } else {
+            // Parts whose last event came earlier show the present too.
+            self.nets.set_now(present);
         }
         false
     }
