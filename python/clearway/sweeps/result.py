@@ -139,22 +139,26 @@ class Sweep:
         self, measures: Sequence[str] | None = None, *, over: Sequence[str] = ("seed",), confidence: float = CONFIDENCE
     ) -> pl.DataFrame:
         """As `summary`, for the completion times of each traffic entry and size bucket, and of all traffic."""
-        chosen = self.numbers(self.sizes) if measures is None else list(measures)
+        chosen = self.measures_by_size() if measures is None else list(measures)
         return summarise(self.sizes, [*self.by(over), "traffic", "bucket"], chosen, confidence)
 
     def summary_by_traffic(
         self, measures: Sequence[str] | None = None, *, over: Sequence[str] = ("seed",), confidence: float = CONFIDENCE
     ) -> pl.DataFrame:
         """As `summary`, for each traffic entry."""
-        chosen = self.numbers(self.traffic) if measures is None else list(measures)
+        chosen = self._numbers(self.traffic) if measures is None else list(measures)
         return summarise(self.traffic, [*self.by(over), "traffic"], chosen, confidence)
 
-    def numbers(self, table: pl.DataFrame) -> list[str]:
+    def measures_by_size(self) -> list[str]:
+        """The measures of `sizes`, which are numbers."""
+        return self._numbers(self.sizes)
+
+    def _numbers(self, table: pl.DataFrame) -> list[str]:
         """The measures of a table, which are numbers."""
         kinds = table.schema.items()
         return [name for name, dtype in kinds if dtype.is_numeric() and name not in self.axes.values()]
 
-    def rows(self, traffic: str | None = None, bucket: str | None = None) -> tuple[str, pl.DataFrame]:
+    def _rows(self, traffic: str | None = None, bucket: str | None = None) -> tuple[str, pl.DataFrame]:
         """The rows of a traffic entry, of a size bucket or of both, with the name of their table; else those of runs.
 
         Of a bucket alone, they are those of all traffic.
@@ -187,8 +191,8 @@ class Sweep:
         a size bucket of `sizes`, the measure is a column of `sizes`: `plot("p99_s", bucket="S (< 10 KB)")`. With
         `traffic`, a traffic entry, it is a column of `traffic`, or with both a column of `sizes` again.
         """
-        table, rows = self.rows(traffic, bucket)
-        numbers = self.numbers(rows)
+        table, rows = self._rows(traffic, bucket)
+        numbers = self._numbers(rows)
         if measure not in numbers:
             raise Error(f"{measure!r} is no measure to draw (measures: {', '.join(numbers)})")
         try:
@@ -211,7 +215,7 @@ class Sweep:
 
     def measures(self, chosen: Sequence[str] | None = None) -> list[str]:
         """The measures of the frame that are numbers, or those that were chosen."""
-        numbers = self.numbers(self.frame)
+        numbers = self._numbers(self.frame)
         for name in chosen or ():
             if name not in numbers:
                 raise Error(f"{name!r} is no measure of a sweep (measures: {', '.join(numbers)})")
