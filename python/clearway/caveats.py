@@ -35,7 +35,7 @@ UNSET = "unset"
 
 @dataclass(frozen=True)
 class Known:
-    """What warnings on the results of a run are made of."""
+    """The facts on a run of which warnings are made."""
 
     #: The transports of the run, or how a comparison calls them.
     transport: str
@@ -46,10 +46,10 @@ class Known:
     unfinished: int
     #: The flows behind the 99th percentiles: by traffic entry, or of all (with an empty name) where there is only one.
     flows: Mapping[str, int]
-    #: What the run assumes (`clearway.assumptions.setup`).
+    #: Its assumptions (`clearway.assumptions.setup`).
     setup: Mapping[str, Any] = field(default_factory=dict)
-    #: What the run shares with those that it is compared with, such as the values of other axes of a sweep; then those
-    #: of them that are no part of the network.
+    #: Values that it shares with the runs that it is compared with, such as those of the other axes of a sweep; and
+    #: those of them that are no part of the network.
     place: tuple[object, ...] = ()
     elsewhere: tuple[object, ...] = ()
 
@@ -61,7 +61,7 @@ def unfinished(run: Run, part: str | None = None) -> int:
 
 
 def of_runs(runs: Mapping[str, Run]) -> list[Known]:
-    """What is known of the runs of a comparison, by the names of their transports."""
+    """The facts on the runs of a comparison, by the names of their transports."""
     # One run is compared with none, and its scenario may be long to parse.
     return [
         of_run(name, run, setup(tomllib.loads(run.scenario)) if len(runs) > 1 else {}) for name, run in runs.items()
@@ -69,7 +69,7 @@ def of_runs(runs: Mapping[str, Run]) -> list[Known]:
 
 
 def of_lines(lines: Mapping[str, Sequence[tuple[float, Run]]]) -> list[Known]:
-    """What is known of runs over the values of a key, by transport and value."""
+    """The facts on runs over the values of a key, by transport and value."""
     return [
         replace(of_run(name, run, setup(tomllib.loads(run.scenario))), place=(x,))
         for name, line in lines.items()
@@ -78,7 +78,7 @@ def of_lines(lines: Mapping[str, Sequence[tuple[float, Run]]]) -> list[Known]:
 
 
 def of_run(name: str, run: Run, assumed: Mapping[str, Any]) -> Known:
-    """What is known of a run that assumes this."""
+    """The facts on a run with these assumptions."""
     done = metrics.completed(flows(run, ["traffic", "fct_s"]))
     entries = [str(line["traffic"]) for line in run.summary["measure"]["traffic"]]
     counts = {entry: done.filter(traffic=entry).height for entry in entries}

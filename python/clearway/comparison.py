@@ -67,14 +67,15 @@ class Comparison:
 
     @property
     def assumptions(self) -> list[str]:
-        """What the runs assume besides congestion control, a line for the network and one for each transport."""
+        """The assumptions of the runs besides congestion control, a line for the network and one for each transport."""
         return assumption_texts(self.runs)
 
     @property
     def warnings(self) -> list[str]:
-        """What must be known before the runs are compared, a sentence each: signals that can't occur, transports
-        outside of what they are made for or on unequal networks, runs that ended before all flows were delivered, and
-        99th percentiles of few flows.
+        """Warnings that must be known before the runs are compared, a sentence each.
+
+        They are on signals that can't occur, on transports outside of what they are made for or on unequal networks, on
+        runs that ended before all flows were delivered, and on 99th percentiles of few flows.
         """
         known = caveats.of_runs(self.runs)
         return [*scenario_warnings(self.runs), *caveats.caveats(known), *caveats.few_flows(known)]

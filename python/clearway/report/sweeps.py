@@ -38,12 +38,13 @@ DRAWN = {
     "slowdown_p99": "Slowdown, 99th percentile",
     "queue_max_bytes": "Maximum queue",
 }
-#: The same of a traffic entry, as columns of `Sweep.traffic`; goodput alone where no flow of it ends.
+#: Measures that a report draws of a traffic entry, columns of `Sweep.traffic`.
 DRAWN_OF_TRAFFIC = {
     "mean_s": "Mean flow completion time",
     "p99_s": "Flow completion time, 99th percentile",
     "slowdown_p99": "Slowdown, 99th percentile",
 }
+#: The measure of a traffic entry of which no flow ends.
 GOODPUT = {"goodput_bps": "Goodput"}
 #: Sets of panels that are drawn at the most.
 PANELS = 12

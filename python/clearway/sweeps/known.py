@@ -1,4 +1,4 @@
-"""What the warnings on a sweep are made of: its rows as `clearway.caveats` takes the runs of a comparison."""
+"""The rows of a sweep as facts on runs, of which `clearway.caveats` makes warnings as it does for a comparison."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SEED = "seed"
 
 
 def of_frames(runs: pl.DataFrame, traffic: pl.DataFrame, axes: Mapping[str, str]) -> list[Known]:
-    """What is known of the runs of a sweep: by its rows of runs and of traffic entries, and its axes by key."""
+    """The facts on the runs of a sweep: by its rows of runs and of traffic entries, and its axes by key."""
     rows = list(runs.iter_rows(named=True))
     setups: list[dict[str, Any]] = [json.loads(row["assumptions"] or "{}") for row in rows]
     labels = [transport_names(setup) or str(row.get("transport", "")) for row, setup in zip(rows, setups, strict=True)]

@@ -26,7 +26,7 @@ SHOWN = {
     "queue_max_bytes": "max queue",
     "drops": "drops",
 }
-#: Measures of the table of a traffic entry. Goodput stands there where no flow ends.
+#: Measures of the table of a traffic entry.
 SHOWN_OF_TRAFFIC = {
     "flows": "flows",
     "mean_s": "mean FCT",
@@ -34,6 +34,7 @@ SHOWN_OF_TRAFFIC = {
     "slowdown_mean": "mean slowdown",
     "slowdown_p99": "p99 slowdown",
 }
+#: Measures of the table of a traffic entry of which no flow ends.
 GOODPUT = {"flows": "flows", "goodput_bps": "goodput"}
 #: Measures of the table of size buckets.
 SHOWN_BY_SIZE = {

@@ -62,9 +62,11 @@ class Sweep:
 
     @property
     def warnings(self) -> list[str]:
-        """What has to be known before a number is read, a sentence each: signals that can't occur and transports
-        outside of what they are made for (one for each transport and kind of warning), transports on unequal networks,
-        runs that ended before all flows were delivered, and 99th percentiles of few flows.
+        """Warnings that must be known before a number is read, a sentence each.
+
+        They are on signals that can't occur and transports outside of what they are made for (one for each transport
+        and kind of warning), on transports on unequal networks, on runs that ended before all flows were delivered, and
+        on 99th percentiles of few flows.
         """
         names = list(self.axes.values())
         on_scenarios = scenario_warnings.swept_warnings(
@@ -77,7 +79,7 @@ class Sweep:
 
     @property
     def assumptions(self) -> list[str]:
-        """What the runs assume besides congestion control: a line for the networks, and one for each transport."""
+        """The assumptions of the runs besides congestion control: a line for the networks, and one for each transport."""
         by_transport: dict[str, list[Mapping[str, Any]]] = {}
         for one in self._known:
             if one.setup:
@@ -86,7 +88,7 @@ class Sweep:
 
     @property
     def _known(self) -> list[Known]:
-        """What assumptions and warnings are made of, a run each."""
+        """The facts on each run, of which assumptions and warnings are made."""
         return known.of_frames(self.frame, self.traffic, self.axes)
 
     @property
