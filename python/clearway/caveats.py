@@ -46,7 +46,7 @@ class Known:
     unfinished: int
     #: The flows behind the 99th percentiles: by traffic entry, or of all (with an empty name) where there is only one.
     flows: Mapping[str, int]
-    #: Its assumptions (`clearway.assumptions.setup`).
+    #: Assumptions of the run (`clearway.assumptions.setup`).
     setup: Mapping[str, Any] = field(default_factory=dict)
     #: Values that it shares with the runs that it is compared with, such as those of the other axes of a sweep; and
     #: those of them that are no part of the network.

@@ -79,7 +79,7 @@ class Sweep:
 
     @property
     def assumptions(self) -> list[str]:
-        """The assumptions of the runs besides congestion control: a line for the networks, and one for each transport."""
+        """The assumptions of the runs besides congestion control: a line for networks, then one for each transport."""
         by_transport: dict[str, list[Mapping[str, Any]]] = {}
         for one in self._known:
             if one.setup:
