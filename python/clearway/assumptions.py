@@ -6,7 +6,7 @@ Two transports that start differently are told apart by how they start; so every
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from clearway.result import Run
@@ -17,28 +17,54 @@ STARTS: tuple[tuple[str, str], ...] = (
     ("alpha", "first rate {} of the link's"),
     ("rto_min", "least timeout {}"),
 )
-
-
+#: Tables of a scenario that a comparison holds equal.
+NETWORK = ("switch", "host", "network")
+#: Networks that a line names at the most.
+NAMED = 3
 #: The words for marks whose threshold follows the port.
-BY_RATE = ", marks by the link's rate (65 frames at 10 Gbps) and buffer (at most 26 % of it)"
+BY_RATE = "marks by the link's rate (65 frames at 10 Gbps) and buffer (at most 26 % of it)"
+
+
+def setup(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a resolved scenario that assumptions are made of: the network, and how each transport starts."""
+    keys = ("name", "handshake", *(key for key, _ in STARTS))
+    starts = [{key: one[key] for key in keys if key in one} for one in transports(scenario)]
+    traffic = [{"transport": one} for at, one in enumerate(starts) if one not in starts[:at]]
+    kept = {key: scenario[key] for key in ("stacks", *NETWORK) if key in scenario}
+    return {**kept, "traffic": traffic}
+
+
+def transport_names(scenario: Mapping[str, Any]) -> str:
+    """The transports of a scenario in one text."""
+    return " + ".join(sorted({str(one.get("name", "")) for one in transports(scenario)}))
 
 
 def assumption_texts(runs: Mapping[str, Run]) -> list[str]:
-    """The assumptions that the runs of a comparison make: a line for the network, then one for each transport.
+    """The assumptions that the runs of a comparison make: a line for the network, then one for each transport."""
+    return assumption_lines({label: [tomllib.loads(run.scenario)] for label, run in runs.items()})
 
-    A parameter is named once, with its value, in each transport's line; the network's line is that of the first run,
-    since a comparison changes the transport alone.
+
+def assumption_lines(scenarios: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """The assumptions of resolved scenarios, or of their `setup`, by the label of their transport.
+
+    A line says what the networks have in common. A line for each label says how its transports start; a parameter is
+    named once there, with all of its values.
     """
-    scenarios = {label: tomllib.loads(run.scenario) for label, run in runs.items()}
-    if not scenarios:
+    every = [one for found in scenarios.values() for one in found]
+    if not every:
         return []
-    first = next(iter(scenarios.values()))
-    lines = [f"Stacks: {first.get('stacks', 'own')}; {network_text(first)}."]
-    for label, scenario in scenarios.items():
-        marks = marks_text(scenario)
-        found = list(dict.fromkeys(start_text(one) for one in transports(scenario)))
-        lines.append(f"{label}: {' / '.join(found)}{marks}.")
+    stacks = " or ".join(dict.fromkeys(str(one.get("stacks", "own")) for one in every))
+    lines = [f"Stacks: {stacks}; {networks_text(every)}."]
+    for label, found in scenarios.items():
+        starts = distinct(start_text(one) for scenario in found for one in transports(scenario))
+        marks = distinct(marks_text(scenario) for scenario in found)
+        lines.append(f"{label}: {', '.join(' / '.join(texts) for texts in (starts, marks) if texts)}.")
     return lines
+
+
+def distinct(texts: Iterable[str]) -> list[str]:
+    """Texts that are not empty, each once."""
+    return [text for text in dict.fromkeys(texts) if text]
 
 
 def transports(scenario: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -62,28 +88,48 @@ def start_text(transport: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def network_text(scenario: Mapping[str, Any]) -> str:
-    """Buffers, frames and host delay."""
-    switch, host, network = (scenario.get(key, {}) for key in ("switch", "host", "network"))
-    parts = []
-    if "buffer" in switch:
-        parts.append(f"buffers of {switch['buffer']} a port")
+def networks_text(scenarios: Sequence[Mapping[str, Any]]) -> str:
+    """Buffers, frames and host delay of some scenarios; where they differ, each of them."""
+    by_scenario = [network_parts(scenario) for scenario in scenarios]
+    kinds = dict.fromkeys(kind for parts in by_scenario for kind in parts)
+    texts = [some(distinct(parts.get(kind, f"no {kind}") for parts in by_scenario)) for kind in kinds]
+    return ", ".join(texts) or "no limits on buffers"
+
+
+def some(texts: Sequence[str]) -> str:
+    """Texts of which one holds in each scenario, the first of many."""
+    return " or ".join(texts) if len(texts) <= NAMED else f"{texts[0]} or {len(texts) - 1} others"
+
+
+def network_parts(scenario: Mapping[str, Any]) -> dict[str, str]:
+    """The words for buffers, frames and host delay of a scenario, those that it has."""
+    switch, host, network = (scenario.get(key, {}) for key in NETWORK)
+    parts = {}
+    if "shared_buffer" in switch:
+        parts["buffers"] = f"buffers of {switch['shared_buffer']} a switch"
+    elif "buffer" in switch:
+        parts["buffers"] = f"buffers of {switch['buffer']} a port"
+    if switch.get("pfc"):
+        parts["buffers"] = f"{parts.get('buffers', 'buffers')} with flow control (PFC)"
     if "payload" in network:
-        parts.append(f"frames of {network['payload']} payload and {network['overhead']} of headers and framing")
+        parts["frames"] = f"frames of {network['payload']} payload and {network['overhead']} of headers and framing"
     if (delay := host.get("processing_delay", "0 s")) not in ("0 s", 0):
-        parts.append(f"host delay {delay_text(delay)}")
-    return ", ".join(parts) or "no limits on buffers"
+        parts["host delay"] = f"host delay {delay_text(delay)}"
+    return parts
 
 
 def delay_text(delay: object) -> str:
     """A host delay in words."""
     if isinstance(delay, Mapping) and "uniform" in delay:
         return " to ".join(map(str, delay["uniform"]))
+    if isinstance(delay, Mapping) and "quantiles" in delay:
+        times = [str(time) for _, time in delay["quantiles"]]
+        return f"{times[0]} to {times[-1]}"
     return str(delay)
 
 
 def marks_text(scenario: Mapping[str, Any]) -> str:
     """The words for the queue length from which packets are marked; empty if none are."""
     marking = scenario.get("switch", {}).get("marking")
-    words = {None: "", "off": "", "by-rate": BY_RATE}
-    return words.get(marking, f", marks from {marking} on") if not isinstance(marking, Mapping) else ", marks by RED"
+    words = {None: "", "off": "", "by-rate": BY_RATE, "red": "marks by RED"}
+    return words.get(marking, f"marks from {marking} on") if not isinstance(marking, Mapping) else "marks by RED"

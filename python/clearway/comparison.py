@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from clearway import _clearway, folder, metrics
+from clearway import _clearway, caveats, folder, metrics
+from clearway.assumptions import assumption_texts
 from clearway.bars import ProgressCallback, progress_bar
 from clearway.interrupt import Interrupted
 from clearway.plot import Plots, runs_html
 from clearway.result import Run, fill
 from clearway.runner import Settings, Source, load_scenario, watched
+from clearway.scenario_warnings import scenario_warnings
 from clearway.scratch import uninterrupted
 from clearway.window import flows, in_window
 
@@ -62,6 +64,21 @@ class Comparison:
     def plot(self) -> Plots:
         """Pictures of the runs side by side: `plot.fct()`, `.slowdown()`, `.queue()`, `.rates()`."""
         return Plots(self.runs)
+
+    @property
+    def assumptions(self) -> list[str]:
+        """The assumptions of the runs besides congestion control, a line for the network and one for each transport."""
+        return assumption_texts(self.runs)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warnings that must be known before the runs are compared, a sentence each.
+
+        They are on signals that can't occur, on transports outside of what they are made for or on unequal networks, on
+        runs that ended before all flows were delivered, and on 99th percentiles of few flows.
+        """
+        known = caveats.of_runs(self.runs)
+        return [*scenario_warnings(self.runs), *caveats.caveats(known), *caveats.few_flows(known)]
 
     def table(self) -> pl.DataFrame:
         """A row per transport: what `headline` says of its run."""

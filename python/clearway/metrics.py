@@ -18,6 +18,11 @@ BUCKETS: tuple[tuple[str, float, float], ...] = (
     ("XL (> 1 MB)", 1e6, float("inf")),
 )
 
+#: Values that must lie beyond a percentile before it is stated without a remark.
+BEYOND = 10
+#: Flows that a 99th percentile needs for that.
+P99_FLOWS = 100 * BEYOND
+
 #: The columns of flows that `fct_by_size` reads.
 FCT = ("size_bytes", "fct_s", "slowdown")
 

@@ -511,7 +511,7 @@ def test_axes_that_are_neither_x_nor_lines_have_panels(tmp_path: Path) -> None:
     )
     of = layout.layout(found)
     assert (of.x, of.lines, of.panels) == ("size_bytes", "transport", ("rounds",))
-    assert [(values, part.height) for values, part in layout.panels(found, of)] == [
+    assert [(values, part.height) for values, part in layout.panels(of, found.frame)] == [
         ({"rounds": 1}, 6),
         ({"rounds": 2}, 6),
     ]

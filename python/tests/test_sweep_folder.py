@@ -76,7 +76,7 @@ def same(one: clearway.Sweep, other: clearway.Sweep) -> bool:
     """True if two sweeps are equal in all that they say, the folder apart."""
     tables = all(
         getattr(one, name).equals(getattr(other, name), null_equal=True)
-        for name in ("frame", "sizes", "costs", "failures")
+        for name in ("frame", "traffic", "sizes", "costs", "failures")
     )
     names = ("name", "axes", "described", "points", "interrupted")
     return tables and all(getattr(one, name) == getattr(other, name) for name in names)
@@ -104,7 +104,10 @@ def told(work: Callable[[], object]) -> str | object:
 # ---- damage
 
 #: Files of a folder whose damage is told when the tables are read.
-TABLES = ["runs.parquet", "runs.csv", "fct_by_size.parquet", "fct_by_size.csv", "costs.csv", "sweep.toml", "sweep.json"]
+TABLES = [
+    *("runs.parquet", "runs.csv", "traffic.parquet", "traffic.csv", "fct_by_size.parquet", "fct_by_size.csv"),
+    *("costs.csv", "sweep.toml", "sweep.json"),
+]
 FLIPS = [8, pytest.param(1500, marks=pytest.mark.full)]
 
 

@@ -132,7 +132,7 @@ def board_html(records: Path) -> str:
 
 def show(runs: list[Run]) -> None:
     """Prints the tables of the demonstration, one a scenario."""
-    from clearway import units
+    from clearway import caveats, units
     from clearway.groups import as_sweep
     from clearway.scenario_warnings import of_run, swept_warnings
     from clearway.texts import sweep_texts
@@ -147,11 +147,13 @@ def show(runs: list[Run]) -> None:
         else:
             console().print()
             print_heading(console(), name)
-            print_assumptions(console(), {label: line[-1][1] for label, line in sweep.lines.items()})
+            known = caveats.of_lines(sweep.lines)
+            last = {label: line[-1][1] for label, line in sweep.lines.items()}
+            print_assumptions(console(), last, caveats.few_flows(known))
             points = [
                 (f"{label}, {units.value(x, sweep.unit)}", of_run(run))
                 for label, line in sweep.lines.items()
                 for x, run in line
             ]
-            print_warnings(console(), swept_warnings(points))
+            print_warnings(console(), [*swept_warnings(points), *caveats.caveats(known)])
             print_texts(console(), sweep_texts(sweep), left=2)

@@ -11,10 +11,12 @@ import click
 from clearway import units
 from clearway.command.names import SCENARIO
 from clearway.command.shared import Setting, console, notes, print_json, settings_dict
-from clearway.command.tables import print_texts, print_warnings
+from clearway.command.tables import print_heading, print_muted, print_texts, print_warnings
 from clearway.ends import INTERRUPTED
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from clearway.sweeps.result import Sweep
     from clearway.sweeps.run import Plan
 
@@ -88,7 +90,6 @@ def sweep(
     from clearway.jobs.progress import bar
     from clearway.machine import memory_limit
     from clearway.sweeps.copies import read
-    from clearway.sweeps.layout import summary_texts
     from clearway.sweeps.limits import PointLimits
     from clearway.sweeps.run import Plan, run, workers
 
@@ -104,8 +105,7 @@ def sweep(
     if as_json:
         print_json(as_dict(found))
     elif found.frame.height:
-        print_warnings(console(quiet=quiet), found.warnings)
-        print_texts(console(quiet=quiet), summary_texts(found), left=len(found.by()))
+        print_sweep(console(quiet=quiet), found)
     for row in found.failures.head(NAMED).iter_rows(named=True):
         point = ", ".join(f"{name} = {row[name]}" for name in found.axes.values())
         notes().print(f"Failed: {point}: {row['error']}", markup=False)
@@ -119,6 +119,21 @@ def sweep(
         notes(quiet=quiet).print(f"Interrupted: {done}; the same command goes on from here", markup=False)
     notes(quiet=quiet).print(f"Results: {found.out}", markup=False)
     return INTERRUPTED if found.interrupted else FAILED if found.failures.height else 0
+
+
+def print_sweep(shown: Console, found: Sweep) -> None:
+    """Prints a sweep: assumptions, warnings, and a row a point, of all traffic and then of each entry."""
+    from clearway.sweeps.layout import summary_texts, traffic_texts
+
+    print_muted(shown, found.assumptions)
+    print_warnings(shown, found.warnings)
+    by_traffic = traffic_texts(found)
+    if by_traffic:
+        print_heading(shown, "All traffic:")
+    print_texts(shown, summary_texts(found), left=len(found.by()))
+    for entry, texts in by_traffic:
+        print_heading(shown, f"Traffic {entry}:" if entry else "By traffic:")
+        print_texts(shown, texts, left=len(found.by()) + (not entry))
 
 
 def counts(plan: Plan) -> str:
@@ -162,7 +177,9 @@ def as_dict(found: Sweep) -> dict[str, object]:
         "out": str(found.out),
         "points": found.points,
         "interrupted": found.interrupted,
+        "assumptions": found.assumptions,
         "warnings": found.warnings,
         "runs": found.frame.to_dicts(),
+        "traffic": found.traffic.to_dicts(),
         "failures": found.failures.to_dicts(),
     }

@@ -20,13 +20,15 @@ GAP = 2
 
 def print_runs(console: Console, title: str, runs: Mapping[str, Run]) -> None:
     """Prints what there is to know of runs of one scenario."""
+    from clearway import caveats
     from clearway.scenario_warnings import scenario_warnings
     from clearway.texts import fct_texts, network_texts, parts, parts_texts, traffic_texts, warning_texts
 
     console.print()
     print_heading(console, title)
-    print_assumptions(console, runs)
-    print_warnings(console, scenario_warnings(runs))
+    known = caveats.of_runs(runs)
+    print_assumptions(console, runs, caveats.few_flows(known))
+    print_warnings(console, [*scenario_warnings(runs), *caveats.caveats(known)])
     if any(run.summary["flows_started"] for run in runs.values()):
         print_texts(console, fct_texts(runs), left=2)
     for name, texts in parts_texts(runs):
@@ -48,19 +50,24 @@ def print_heading(console: Console, title: str, more: str = "") -> None:
 
 
 def print_warnings(console: Console, lines: Sequence[str]) -> None:
-    """Prints warnings on scenarios, which must be known before a number is read."""
+    """Prints warnings on scenarios and results, which must be known before a number is read."""
     for line in lines:
         console.print(f"Warning: {line}", style="bold", markup=False, soft_wrap=True)
     if lines:
         console.print()
 
 
-def print_assumptions(console: Console, runs: Mapping[str, Run]) -> None:
-    """Says what a comparison assumes, and which time the tables cover."""
+def print_assumptions(console: Console, runs: Mapping[str, Run], remarks: Sequence[str] = ()) -> None:
+    """Says what a comparison assumes, and which time the tables cover; then what else there is to remark."""
     from clearway.assumptions import assumption_texts
     from clearway.window import window_texts
 
-    for line in [*(assumption_texts(runs) if len(runs) > 1 else []), *window_texts(runs)]:
+    print_muted(console, [*(assumption_texts(runs) if len(runs) > 1 else []), *window_texts(runs), *remarks])
+
+
+def print_muted(console: Console, lines: Sequence[str]) -> None:
+    """Prints lines that explain the tables below."""
+    for line in lines:
         console.print(line, style="dim", markup=False, soft_wrap=True)
     console.print()
 

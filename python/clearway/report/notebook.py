@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from matplotlib.figure import Figure
 
-from clearway import metrics
+from clearway import caveats, metrics
 from clearway.report import figures
 from clearway.report.html import Texts, table
 from clearway.report.style import Palette, drawing, svg, variables
@@ -32,7 +32,8 @@ def runs_html(title: str, runs: Mapping[str, Run]) -> str:
         else:
             pictures = []
         pictures.append(figures.sampled(runs, None, "queue_bytes", palette) or figures.queues_by_tier(runs, palette))
-        return block(title, tables, pictures, palette, [*scenario_warnings(runs), *warning_texts(runs)])
+        warnings = [*scenario_warnings(runs), *caveats.caveats(caveats.of_runs(runs)), *warning_texts(runs)]
+        return block(title, tables, pictures, palette, warnings)
 
 
 def block(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 
-from clearway import __version__, metrics, units
+from clearway import __version__, caveats, metrics, units
 from clearway.assumptions import assumption_texts
 from clearway.groups import Group, Sweep, group
 from clearway.report import figures
@@ -72,7 +72,8 @@ def labels(part: Group | Sweep) -> list[str]:
 def section(part: Group, palette: Palette) -> str:
     """Runs of one scenario side by side."""
     runs = part.runs
-    blocks = warnings([*scenario_warnings(runs), *warning_texts(runs)])
+    known = caveats.of_runs(runs)
+    blocks = warnings([*scenario_warnings(runs), *caveats.caveats(known), *warning_texts(runs)])
     if any(metrics.completed(run.flows).height for run in runs.values()):
         blocks += [
             card(table(fct_texts(runs), 2, palette)),
@@ -81,7 +82,8 @@ def section(part: Group, palette: Palette) -> str:
         ]
     blocks += [card(table(network_texts(runs), 1, palette)), card(picture(figures.queues_by_tier(runs, palette)))]
     blocks += sampled_cards(runs, palette)
-    return f"<h2>{escape(part.title)}</h2>{assumptions(runs)}{muted(covered(runs))}{''.join(blocks)}{sources(runs)}"
+    said = [*covered(runs), *caveats.few_flows(known)]
+    return f"<h2>{escape(part.title)}</h2>{assumptions(runs)}{muted(said)}{''.join(blocks)}{sources(runs)}"
 
 
 def parts_cards(runs: Mapping[str, Run], palette: Palette) -> list[str]:
@@ -135,12 +137,13 @@ def sweep_section(part: Sweep, palette: Palette) -> str:
         f"{words(part.key)} from {units.value(part.values[0], part.unit)} to {units.value(part.values[-1], part.unit)}"
     )
     points = {f"{label}, {units.value(x, part.unit)}": run for label, line in part.lines.items() for x, run in line}
+    known = caveats.of_lines(part.lines)
+    on_scenarios = swept_warnings((name, of_run(run)) for name, run in points.items())
     return (
         f"<h2>{escape(part.title)}: {escape(span)}</h2>"
         + assumptions(last)
-        + "".join(
-            warnings([*swept_warnings((name, of_run(run)) for name, run in points.items()), *warning_texts(points)])
-        )
+        + muted(caveats.few_flows(known))
+        + "".join(warnings([*on_scenarios, *caveats.caveats(known), *warning_texts(points)]))
         + pair(*drawn)
         + card(table(sweep_texts(part), 2, palette))
         + sampled_section(part, last, palette)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
@@ -13,6 +14,7 @@ from clearway.report import figures
 from clearway.report.html import card, pair, table
 from clearway.report.notebook import block
 from clearway.report.style import Palette, Picture, drawing, on_white
+from clearway.sweeps.frame import ALL
 from clearway.sweeps.layout import (
     Band,
     Layout,
@@ -21,11 +23,13 @@ from clearway.sweeps.layout import (
     layout,
     measure_text,
     panels,
+    size_texts,
     summary_texts,
+    traffic_texts,
     without_unit,
 )
 from clearway.sweeps.result import Sweep
-from clearway.texts import words
+from clearway.texts import PARTS_MAX, words
 
 #: Measures that a report draws, with their titles.
 DRAWN = {
@@ -34,6 +38,14 @@ DRAWN = {
     "slowdown_p99": "Slowdown, 99th percentile",
     "queue_max_bytes": "Maximum queue",
 }
+#: Measures that a report draws of a traffic entry, columns of `Sweep.traffic`.
+DRAWN_OF_TRAFFIC = {
+    "mean_s": "Mean flow completion time",
+    "p99_s": "Flow completion time, 99th percentile",
+    "slowdown_p99": "Slowdown, 99th percentile",
+}
+#: The measure of a traffic entry of which no flow ends.
+GOODPUT = {"goodput_bps": "Goodput"}
 #: Sets of panels that are drawn at the most.
 PANELS = 12
 #: Panels beside each other in one picture.
@@ -48,7 +60,7 @@ def sweep_html(sweep: Sweep) -> str:
     """A sweep as a section of a page."""
     of = layout(sweep)
     palette = Palette(line_labels(sweep, of))
-    parts = panels(sweep, of) if sweep.frame.height else []
+    parts = panels(of, sweep.frame) if sweep.frame.height else []
     units = {name: column.unit for name, column in sweep.described["runs"].items()}
     blocks = []
     with drawing():
@@ -57,35 +69,80 @@ def sweep_html(sweep: Sweep) -> str:
             told = ", ".join(f"{name} {value}" for name, value in named.items())
             if told:
                 blocks.append(f"<h3>{escape(told)}</h3>")
-            drawn = []
-            for measure, title in DRAWN.items():
-                figure, axes = figures.panel()
-                draw(axes, bands(part, of, measure), of, units, measure, palette)
-                axes.set_title(title)
-                figures.legend(figure, axes)
-                drawn.append(figure)
-            blocks.append(pair(*drawn))
+            blocks.append(pair(*pictures(sweep, of, values, part, palette)))
     if len(parts) > PANELS:
         blocks.append(f'<p class="muted">{PANELS} of {len(parts)} sets of values are drawn; the table has all.</p>')
-    head, rows = summary_texts(sweep)
     return "".join(
         [
             f"<h2>{escape(sweep.name)}</h2>",
-            f'<p class="muted">{escape(about(sweep))}</p>',
+            *(muted(lines) for lines in ([about(sweep)], sweep.assumptions)),
             missing(sweep),
             failures(sweep),
             *(card(f'<p class="warning">{escape(text)}</p>') for text in sweep.warnings),
             *blocks,
-            card(table((head, rows), len(sweep.by()), palette)),
+            *tables(sweep, palette),
         ]
     )
 
 
-def picture(sweep: Sweep, measure: str, x: str | None, lines: str | None, bucket: str | None) -> Figure:
-    """A measure of a sweep as a picture on white, with a panel for each combination of values of further axes."""
-    described = sweep.described["runs" if bucket is None else "fct_by_size"]
+def tables(sweep: Sweep, palette: Palette) -> list[str]:
+    """The tables of a sweep: of all traffic, and of each traffic entry; completion times by size are folded."""
+    axes, by_traffic = len(sweep.by()), traffic_texts(sweep)
+    found = [card((heading("All traffic") if by_traffic else "") + table(summary_texts(sweep), axes, palette))]
+    for entry, texts in by_traffic:
+        name = f"Traffic {entry}" if entry else "By traffic"
+        found.append(card(heading(name) + table(texts, axes + (not entry), palette)))
+    named = [entry for entry, _ in by_traffic if entry]
+    for entry in named or [ALL]:
+        title = f"Completion times by size{f', traffic {entry}' if named else ''}"
+        body = table(size_texts(sweep, entry), axes + 1, palette)
+        found.append(f"<details><summary>{escape(title)}</summary>{card(body)}</details>")
+    return found
+
+
+def heading(text: str) -> str:
+    """The heading of a table."""
+    return f"<strong>{escape(text)}</strong>"
+
+
+def muted(lines: Sequence[str]) -> str:
+    """Lines in small grey letters; nothing for none."""
+    return f'<p class="muted">{"<br>".join(map(escape, lines))}</p>' if lines else ""
+
+
+def pictures(
+    sweep: Sweep, of: Layout, values: Mapping[str, object], part: pl.DataFrame, palette: Palette
+) -> list[Figure]:
+    """The pictures of the runs in `part`, which have these values; of each traffic entry where there are several."""
+    chosen = [pl.col(name).eq_missing(pl.lit(value)) for name, value in values.items()]
+    entries = sweep.entries if len(sweep.entries) <= PARTS_MAX else []
+    wanted: list[tuple[str, pl.DataFrame, Mapping[str, str], str]] = []
+    for entry in entries:
+        rows = sweep.traffic.filter(*chosen, pl.col("traffic") == entry)
+        drawn = DRAWN_OF_TRAFFIC if rows["flows"].sum() else GOODPUT
+        wanted += [("traffic", rows, {measure: title}, entry) for measure, title in drawn.items()]
+    common = {measure: title for measure, title in DRAWN.items() if not entries or measure == "queue_max_bytes"}
+    wanted += [("runs", part, {measure: title}, "") for measure, title in common.items()]
+    found = []
+    for name, rows, titles, entry in wanted:
+        units = {column: one.unit for column, one in sweep.described[name].items()}
+        for measure, title in titles.items():
+            figure, axes = figures.panel()
+            draw(axes, bands(rows, of, measure), of, units, measure, palette)
+            axes.set_title(f"{title}: {entry}" if entry else title)
+            figures.legend(figure, axes)
+            found.append(figure)
+    return found
+
+
+def picture(sweep: Sweep, measure: str, x: str | None, lines: str | None, name: str, rows: pl.DataFrame) -> Figure:
+    """A measure of a sweep as a picture on white, with a panel for each combination of values of further axes.
+
+    It is a column of `rows`, which are of the table `name`.
+    """
+    described = sweep.described[name]
     of = layout(sweep, x, lines)
-    parts = panels(sweep, of, bucket)
+    parts = panels(of, rows)
     units = {name: column.unit for name, column in described.items()}
     title = described[measure].doc[:1].upper() + described[measure].doc[1:]
     across = min(len(parts), ACROSS)
@@ -116,18 +173,17 @@ def notebook_html(sweep: Sweep) -> str:
     units = {name: column.unit for name, column in sweep.described["runs"].items()}
     drawn = []
     with drawing():
-        values, part = panels(sweep, of)[0]
+        values, part = panels(of, sweep.frame)[0]
         told = ", ".join(f"{words(name)} {amount_text(values[name], units[name])}" for name in values)
-        for measure, title in list(DRAWN.items())[:2] if part.height else []:
-            figure, axes = figures.panel()
-            draw(axes, bands(part, of, measure), of, units, measure, palette)
-            axes.set_title(f"{title}{f' ({told})' if told else ''}")
-            figures.legend(figure, axes)
+        for figure in pictures(sweep, of, values, part, palette)[:2] if part.height else []:
+            title = figure.axes[0].get_title()
+            figure.axes[0].set_title(f"{title}{f' ({told})' if told else ''}")
             drawn.append(figure)
         failed = [f"{sweep.failures.height} of {sweep.points} points failed"] if sweep.failures.height else []
         failed = [*filter(None, [missing_text(sweep)]), *failed, *sweep.warnings]
-        tables = [(summary_texts(sweep), len(sweep.by()))]
-        return block(f"{sweep.name}: {about(sweep)}", tables, drawn, palette, failed)
+        shown = [(summary_texts(sweep), len(sweep.by()))]
+        shown += [(texts, len(sweep.by()) + (not entry)) for entry, texts in traffic_texts(sweep)]
+        return block(f"{sweep.name}: {about(sweep)}", shown, drawn, palette, failed)
 
 
 def about(sweep: Sweep) -> str:

@@ -13,12 +13,12 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
+from clearway.metrics import BEYOND
+
 #: Seeds of a figure in which anything is drawn; the least that a verdict may stand on.
 SEEDS = (1, 2, 3, 4, 5)
 #: Share of intervals that hold the true mean.
 CONFIDENCE = 0.95
-#: Values that must lie beyond a percentile before it is stated: no 99th below 1,000 flows.
-BEYOND = 10
 
 
 @dataclass(frozen=True)

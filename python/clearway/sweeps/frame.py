@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from clearway import metrics, scenario_warnings, window
+from clearway import caveats, metrics, scenario_warnings, window
+from clearway.assumptions import setup
 from clearway.result import Run
 from clearway.sweeps.points import Column
 from clearway.tables import Columns, Described
@@ -17,6 +20,7 @@ from clearway.texts import shown_head
 MEASURES: dict[str, tuple[type[pl.DataType], str, str]] = {
     "flows_started": (pl.Int64, "", "flows that started"),
     "flows_completed": (pl.Int64, "", "flows that were delivered in full"),
+    "unfinished": (pl.Int64, "", "flows of a fixed size that started and were not delivered"),
     "fct_mean_s": (pl.Float64, "s", "mean flow completion time"),
     "fct_p50_s": (pl.Float64, "s", "median flow completion time"),
     "fct_p99_s": (pl.Float64, "s", "99th percentile of the flow completion times"),
@@ -41,12 +45,30 @@ MEASURES: dict[str, tuple[type[pl.DataType], str, str]] = {
     "credit_waste": (pl.Float64, "", "share of credits that found nothing to send; NaN without credits"),
     "simulated_s": (pl.Float64, "s", "simulated time"),
     "warnings": (pl.String, "", "signals that can't occur, transports outside of what they are made for; a line each"),
+    "assumptions": (pl.String, "", "what `Sweep.assumptions` and `Sweep.warnings` are made of, as JSON"),
     "ended": (pl.String, "", "the way in which the run ended"),
     "hash": (pl.String, "", "hash of all that the simulated network did"),
     "folder": (pl.String, "", "folder of the run"),
 }
+#: Measures of the flows of a traffic entry.
+TRAFFIC: dict[str, tuple[type[pl.DataType], str, str]] = {
+    "traffic": (pl.String, "", "traffic entry of the scenario"),
+    "flows": (pl.Int64, "", "flows that were delivered in full"),
+    "unfinished": (pl.Int64, "", "flows of a fixed size that started and were not delivered"),
+    "goodput_bps": (pl.Float64, "bit/s", "payload delivered to all receivers by time"),
+    "mean_s": (pl.Float64, "s", "mean flow completion time"),
+    "p50_s": (pl.Float64, "s", "median flow completion time"),
+    "p99_s": (pl.Float64, "s", "99th percentile of the flow completion times"),
+    "slowdown_mean": (pl.Float64, "", "mean slowdown against the idle network"),
+    "slowdown_p99": (pl.Float64, "", "99th percentile of the slowdowns"),
+    "retransmits": (pl.Int64, "", "segments that were sent again"),
+    "timeouts": (pl.Int64, "", "retransmission timeouts"),
+}
+#: The word for the flows of all traffic entries together, and for those of all sizes.
+ALL = "all"
 #: Measures of the flows of a size bucket.
 SIZES: dict[str, tuple[type[pl.DataType], str, str]] = {
+    "traffic": (pl.String, "", "traffic entry of the flows; all for all of them"),
     "bucket": (pl.String, "", "size bucket of the flows; all for all of them"),
     "flows": (pl.Int64, "", "flows that were delivered in full"),
     "unfinished": (pl.Int64, "", "flows that were not"),
@@ -66,21 +88,39 @@ COSTS: dict[str, tuple[type[pl.DataType], str, str]] = {
 #: Points without a result.
 ERRORS: dict[str, tuple[type[pl.DataType], str, str]] = {"error": (pl.String, "", "reason why the point has no result")}
 #: Names that no axis can have.
-TAKEN = frozenset({*MEASURES, *SIZES, *COSTS, *ERRORS})
+TAKEN = frozenset({*MEASURES, *TRAFFIC, *SIZES, *COSTS, *ERRORS})
 
 
 def measure(run: Run) -> dict[str, Any]:
-    """A run in the numbers of the frame: its measures, and those of each size bucket.
+    """A run in the numbers of the frame: its measures, and those of each traffic entry and size bucket.
 
     They are of the window of measurement where the scenario sets one (`[measure]`), else of the whole run; goodput and
     utilisation are always of a window, by default without the drain at the end.
     """
-    found = shown_head(run) | {"warnings": scenario_warnings.cell(run)}
-    sizes = metrics.fct_by_size(window.flows(run, metrics.FCT)).to_dicts()
+    found = shown_head(run) | {"warnings": scenario_warnings.cell(run), "unfinished": caveats.unfinished(run)}
+    found["assumptions"] = json.dumps(setup(tomllib.loads(run.scenario)), ensure_ascii=False, default=str)
+    sizes = by_size(run, ALL, None)
     every = sizes[-1]
     found |= {f"fct_{key}": every[key] for key in ("mean_s", "p50_s", "p99_s")}
     found |= {key: every[key] for key in ("slowdown_mean", "slowdown_p99")}
-    return {"measures": {key: found[key] for key in MEASURES if key in found}, "sizes": sizes}
+    entries = [str(line["traffic"]) for line in run.summary["measure"]["traffic"]]
+    traffic = [
+        {
+            **row,
+            **by_size(run, row["traffic"], row["traffic"])[-1],
+            "unfinished": caveats.unfinished(run, row["traffic"]),
+        }
+        for row in window.traffic(run).to_dicts()
+    ]
+    for entry in entries if len(entries) > 1 else []:
+        # The word for all of them is not taken by an entry of this name.
+        sizes += by_size(run, f"{entry} (entry)" if entry == ALL else entry, entry)
+    return {"measures": {key: found[key] for key in MEASURES if key in found}, "traffic": traffic, "sizes": sizes}
+
+
+def by_size(run: Run, name: str, part: str | None) -> list[dict[str, Any]]:
+    """The rows of the size buckets of a traffic entry, or of all traffic, under a name; the last is of all sizes."""
+    return [{"traffic": name, **row} for row in metrics.fct_by_size(window.flows(run, metrics.FCT, part)).to_dicts()]
 
 
 def table(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,14 @@ import polars as pl
 
 from clearway import units
 from clearway._clearway import Error
+from clearway.caveats import marked
 from clearway.sweeps.amounts import ENDINGS
-from clearway.sweeps.bands import interval
-from clearway.sweeps.result import Sweep
+from clearway.sweeps.bands import CONFIDENCE, interval
+from clearway.sweeps.frame import ALL
+from clearway.sweeps.result import Sweep, summarise
+from clearway.texts import PARTS_MAX, Texts
 
-#: Measures of the table of a sweep: column, words, and how a number is written.
+#: Measures of the table of a sweep: column and words.
 SHOWN = {
     "flows_completed": "flows",
     "fct_mean_s": "mean FCT",
@@ -23,6 +26,29 @@ SHOWN = {
     "queue_max_bytes": "max queue",
     "drops": "drops",
 }
+#: Measures of the table of a traffic entry.
+SHOWN_OF_TRAFFIC = {
+    "flows": "flows",
+    "mean_s": "mean FCT",
+    "p99_s": "p99 FCT",
+    "slowdown_mean": "mean slowdown",
+    "slowdown_p99": "p99 slowdown",
+}
+#: Measures of the table of a traffic entry of which no flow ends.
+GOODPUT = {"flows": "flows", "goodput_bps": "goodput"}
+#: Measures of the table of size buckets.
+SHOWN_BY_SIZE = {
+    "flows": "flows",
+    "mean_s": "mean FCT",
+    "p50_s": "p50 FCT",
+    "p99_s": "p99 FCT",
+    "slowdown_mean": "mean slowdown",
+    "slowdown_p99": "p99 slowdown",
+}
+#: Columns that count the flows behind the others: of runs, and of the other tables.
+COUNTS = ("flows_completed", "flows")
+#: Measures that are 99th percentiles.
+P99 = "p99"
 
 
 @dataclass(frozen=True)
@@ -55,9 +81,8 @@ def layout(sweep: Sweep, x: str | None = None, lines: str | None = None) -> Layo
     return Layout(x, lines, tuple(name for name in rest if name != lines))
 
 
-def panels(sweep: Sweep, of: Layout, bucket: str | None = None) -> list[tuple[dict[str, Any], pl.DataFrame]]:
-    """The rows of each combination of values of the axes that have panels of their own; those of a size bucket."""
-    frame = sweep.frame if bucket is None else sweep.sizes.filter(bucket=bucket)
+def panels(of: Layout, frame: pl.DataFrame) -> list[tuple[dict[str, Any], pl.DataFrame]]:
+    """The rows of each combination of values of the axes that have panels of their own."""
     if not of.panels:
         return [({}, frame)]
     parts = frame.partition_by(of.panels, maintain_order=True)
@@ -104,16 +129,63 @@ def measure_text(value: float, unit: str) -> str:
     return units.count(value) if float(value).is_integer() else units.digits(value)
 
 
-def summary_texts(sweep: Sweep, measures: Sequence[str] = tuple(SHOWN)) -> tuple[list[str], list[list[str]]]:
+def summary_texts(sweep: Sweep) -> Texts:
     """A row per point as texts: its values, the number of runs, and means with half of their confidence intervals."""
-    axes, described = sweep.by(), sweep.described["runs"]
-    head = [without_unit(name, described[name].unit) for name in axes]
-    head += ["runs", *(SHOWN.get(name, name) for name in measures)]
+    return table_texts(sweep, "runs", sweep.frame, SHOWN)
+
+
+def traffic_texts(sweep: Sweep) -> list[tuple[str, Texts]]:
+    """A table for each traffic entry where a scenario has several, as `summary_texts`, with the name of the entry.
+
+    Many entries have a row each in one table, without a name.
+    """
+    entries = sweep.entries
+    if len(entries) > PARTS_MAX:
+        return [("", table_texts(sweep, "traffic", sweep.traffic, SHOWN_OF_TRAFFIC, ("traffic",)))]
+    found = []
+    for entry in entries:
+        part = sweep.traffic.filter(traffic=entry)
+        found.append((entry, table_texts(sweep, "traffic", part, SHOWN_OF_TRAFFIC if part["flows"].sum() else GOODPUT)))
+    return found
+
+
+def size_texts(sweep: Sweep, traffic: str = ALL) -> Texts:
+    """A row per point and size bucket as texts, of a traffic entry or of all traffic."""
+    return table_texts(sweep, "fct_by_size", sweep.sizes.filter(traffic=traffic), SHOWN_BY_SIZE, ("bucket",))
+
+
+def table_texts(
+    sweep: Sweep, name: str, table: pl.DataFrame, shown: Mapping[str, str], words: Sequence[str] = ()
+) -> Texts:
+    """Rows of a table of a sweep, summarised over seeds, as texts; `words` are columns besides the axes.
+
+    The share of flows that were not delivered has a column if there are any, and 99th percentiles of few flows are
+    marked.
+    """
+    axes, described = sweep.by(), sweep.described[name]
+    by, counted = [*axes, *words], next(column for column in COUNTS if column in table.columns)
+    head = [*(without_unit(column, described[column].unit) for column in by), "runs", *shown.values()]
+    lost = (table["unfinished"].sum() or 0) > 0
+    at = head.index(shown[counted]) + 1
+    head = [*head[:at], *(["unfinished"] if lost else []), *head[at:]]
     rows = []
-    for row in sweep.summary(measures).iter_rows(named=True):
-        cells = [band_text(row[name], row[f"{name}_low"], described[name].unit) for name in measures]
-        rows.append([*(amount_text(row[name], described[name].unit) for name in axes), str(row["n"]), *cells])
+    parts = table.partition_by(by, maintain_order=True) if by else [table]
+    for row, part in zip(summarise(table, by, list(shown), CONFIDENCE).iter_rows(named=True), parts, strict=True):
+        fewest = float(part[counted].min() or 0)  # type: ignore[arg-type]
+        cells = [*(amount_text(row[column], described[column].unit) for column in by), str(row["n"])]
+        for column in shown:
+            text = band_text(row[column], row[f"{column}_low"], described[column].unit)
+            cells.append(marked(text, fewest) if P99 in column else text)
+            if column == counted and lost:
+                cells.append(lost_text(part, counted))
+        rows.append(cells)
     return head, rows
+
+
+def lost_text(part: pl.DataFrame, counted: str) -> str:
+    """The share of flows of some runs that were not delivered; nothing if all were."""
+    lost, done = (int(part[column].sum()) for column in ("unfinished", counted))
+    return units.share(lost / (lost + done)) if lost else ""
 
 
 def band_text(mean: float, low: float, unit: str) -> str:

@@ -13,8 +13,10 @@ import polars as pl
 
 from clearway import scenario_warnings, tables
 from clearway._clearway import Error
+from clearway.assumptions import assumption_lines
+from clearway.caveats import Known, caveats, few_flows
 from clearway.result import Run, load
-from clearway.sweeps import frame
+from clearway.sweeps import frame, known
 from clearway.sweeps.bands import CONFIDENCE, interval
 from clearway.sweeps.points import Column
 
@@ -35,7 +37,10 @@ class Sweep:
     out: Path
     #: A row per run that finished: axes, then measures.
     frame: pl.DataFrame
-    #: A row per run and size bucket: axes, then completion times of the flows of this size.
+    #: A row per run and traffic entry: axes, then completion times, goodput and losses of its flows.
+    traffic: pl.DataFrame
+    #: A row per run, traffic entry and size bucket: axes, then completion times of the flows of this size. Rows in
+    #: which `traffic` is `all` are of all traffic; where a scenario has one entry, there are no others.
     sizes: pl.DataFrame
     #: A row per run: axes, then CPU time and memory.
     costs: pl.DataFrame
@@ -43,7 +48,7 @@ class Sweep:
     failures: pl.DataFrame
     #: Key of the scenario -> name of the column of its axis.
     axes: Mapping[str, str]
-    #: Units and meanings of the columns of `runs` and `fct_by_size`.
+    #: Units and meanings of the columns of `runs`, `traffic` and `fct_by_size`.
     described: Mapping[str, tables.Columns] = field(default_factory=dict)
     #: Number of points, those without a result among them.
     points: int = 0
@@ -57,16 +62,40 @@ class Sweep:
 
     @property
     def warnings(self) -> list[str]:
-        """The warnings on the scenarios of the points, which have to be known before a number is read: one for each
-        transport and kind of warning.
+        """Warnings that must be known before a number is read, a sentence each.
+
+        They are on signals that can't occur and transports outside of what they are made for (one for each transport
+        and kind of warning), on transports on unequal networks, on runs that ended before all flows were delivered, and
+        on 99th percentiles of few flows.
         """
-        if "warnings" not in self.frame.columns:
-            return []
         names = list(self.axes.values())
-        return scenario_warnings.swept_warnings(
+        on_scenarios = scenario_warnings.swept_warnings(
             (", ".join(f"{name} = {row[name]}" for name in names), scenario_warnings.of_cell(row["warnings"]))
             for row in self.frame.iter_rows(named=True)
         )
+        found = self._known
+        few = [f"{text} Tables mark them with an asterisk." for text in few_flows(found)]
+        return [*known.of_older(self.frame), *on_scenarios, *caveats(found), *few]
+
+    @property
+    def assumptions(self) -> list[str]:
+        """The assumptions of the runs besides congestion control: a line for networks, then one for each transport."""
+        by_transport: dict[str, list[Mapping[str, Any]]] = {}
+        for one in self._known:
+            if one.setup:
+                by_transport.setdefault(one.transport, []).append(one.setup)
+        return assumption_lines(by_transport)
+
+    @property
+    def _known(self) -> list[Known]:
+        """The facts on each run, of which assumptions and warnings are made."""
+        return known.of_frames(self.frame, self.traffic, self.axes)
+
+    @property
+    def entries(self) -> list[str]:
+        """The traffic entries of the scenario, if there are several."""
+        names = self.traffic["traffic"].unique(maintain_order=True).to_list()
+        return names if len(names) > 1 else []
 
     @property
     def runs(self) -> list[Path]:
@@ -111,35 +140,70 @@ class Sweep:
     def summary_by_size(
         self, measures: Sequence[str] | None = None, *, over: Sequence[str] = ("seed",), confidence: float = CONFIDENCE
     ) -> pl.DataFrame:
-        """As `summary`, for the completion times of each size bucket."""
+        """As `summary`, for the completion times of each traffic entry and size bucket, and of all traffic."""
         chosen = self.measures_by_size() if measures is None else list(measures)
-        return summarise(self.sizes, [*self.by(over), "bucket"], chosen, confidence)
+        return summarise(self.sizes, [*self.by(over), "traffic", "bucket"], chosen, confidence)
+
+    def summary_by_traffic(
+        self, measures: Sequence[str] | None = None, *, over: Sequence[str] = ("seed",), confidence: float = CONFIDENCE
+    ) -> pl.DataFrame:
+        """As `summary`, for each traffic entry."""
+        chosen = self._numbers(self.traffic) if measures is None else list(measures)
+        return summarise(self.traffic, [*self.by(over), "traffic"], chosen, confidence)
 
     def measures_by_size(self) -> list[str]:
         """The measures of `sizes`, which are numbers."""
-        kinds = self.sizes.schema.items()
+        return self._numbers(self.sizes)
+
+    def _numbers(self, table: pl.DataFrame) -> list[str]:
+        """The measures of a table, which are numbers."""
+        kinds = table.schema.items()
         return [name for name, dtype in kinds if dtype.is_numeric() and name not in self.axes.values()]
 
+    def _rows(self, traffic: str | None = None, bucket: str | None = None) -> tuple[str, pl.DataFrame]:
+        """The rows of a traffic entry, of a size bucket or of both, with the name of their table; else those of runs.
+
+        Of a bucket alone, they are those of all traffic.
+        """
+        if bucket is None and traffic is None:
+            return "runs", self.frame
+        table = self.traffic if bucket is None else self.sizes
+        columns = [name for name in ("traffic", "bucket") if name in table.columns]
+        known = {name: table[name].unique(maintain_order=True).to_list() for name in columns}
+        if traffic is not None and traffic not in known["traffic"]:
+            raise Error(f"{traffic!r} is no traffic entry (entries: {', '.join(known['traffic'])})")
+        if bucket is None:
+            return "traffic", table.filter(traffic=traffic)
+        if bucket not in known["bucket"]:
+            raise Error(f"{bucket!r} is no size bucket (buckets: {', '.join(sorted(known['bucket']))})")
+        return "fct_by_size", table.filter(traffic=traffic or frame.ALL, bucket=bucket)
+
     def plot(
-        self, measure: str = "fct_p99_s", *, x: str | None = None, lines: str | None = None, bucket: str | None = None
+        self,
+        measure: str = "fct_p99_s",
+        *,
+        x: str | None = None,
+        lines: str | None = None,
+        bucket: str | None = None,
+        traffic: str | None = None,
     ) -> Figure:
         """Draws a measure as a matplotlib figure: a line per transport over the numeric axis, with confidence bands.
 
         `x` and `lines` choose other axes; the values of those that are left have panels of their own. With `bucket`,
-        a size bucket of `sizes`, the measure is a column of `sizes`: `plot("p99_s", bucket="S (< 10 KB)")`.
+        a size bucket of `sizes`, the measure is a column of `sizes`: `plot("p99_s", bucket="S (< 10 KB)")`. With
+        `traffic`, a traffic entry, it is a column of `traffic`, or with both a column of `sizes` again.
         """
-        numbers = self.measures() if bucket is None else self.measures_by_size()
+        table, rows = self._rows(traffic, bucket)
+        numbers = self._numbers(rows)
         if measure not in numbers:
             raise Error(f"{measure!r} is no measure to draw (measures: {', '.join(numbers)})")
-        if bucket is not None and bucket not in (known := self.sizes["bucket"].unique().sort().to_list()):
-            raise Error(f"{bucket!r} is no size bucket (buckets: {', '.join(known)})")
         try:
             report = importlib.import_module("clearway.report.sweeps")
         except ModuleNotFoundError as error:
             if error.name is None or error.name.partition(".")[0] != "matplotlib":
                 raise
             raise Error("pictures need matplotlib, which is not installed: pip install matplotlib") from None
-        drawn: Figure = report.picture(self, measure, x, lines, bucket)
+        drawn: Figure = report.picture(self, measure, x, lines, table, rows)
         return drawn
 
     def _repr_html_(self) -> str:
@@ -153,13 +217,11 @@ class Sweep:
 
     def measures(self, chosen: Sequence[str] | None = None) -> list[str]:
         """The measures of the frame that are numbers, or those that were chosen."""
-        known = [
-            name for name, dtype in self.frame.schema.items() if dtype.is_numeric() and name not in self.axes.values()
-        ]
+        numbers = self._numbers(self.frame)
         for name in chosen or ():
-            if name not in known:
-                raise Error(f"{name!r} is no measure of a sweep (measures: {', '.join(known)})")
-        return known if chosen is None else list(chosen)
+            if name not in numbers:
+                raise Error(f"{name!r} is no measure of a sweep (measures: {', '.join(numbers)})")
+        return numbers if chosen is None else list(chosen)
 
     def columns(self) -> pl.DataFrame:
         """All columns of the tables with their units and meanings."""
@@ -211,16 +273,18 @@ def assembled(
     """
     measures = {at: [{**row["measures"], "folder": folders[at]}] for at, row in rows.items()}
     runs, described = frame.table(columns, measures, frame.MEASURES)
+    traffic, of_traffic = frame.table(columns, {at: row["traffic"] for at, row in rows.items()}, frame.TRAFFIC)
     sizes, of_sizes = frame.table(columns, {at: row["sizes"] for at, row in rows.items()}, frame.SIZES)
     return Sweep(
         name=name,
         out=out,
         frame=runs,
+        traffic=traffic,
         sizes=sizes,
         costs=frame.table(columns, {at: [row] for at, row in costs.items()}, frame.COSTS)[0],
         failures=frame.table(columns, {at: [{"error": error}] for at, error in failures.items()}, frame.ERRORS)[0],
         axes={column.key: column.name for column in columns},
-        described={"runs": described, "fct_by_size": of_sizes},
+        described={"runs": described, "traffic": of_traffic, "fct_by_size": of_sizes},
         points=len(folders),
         interrupted=interrupted,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +20,7 @@ from clearway.sweeps.result import Sweep, assembled
 
 FAILURES, COSTS = "failures.csv", "costs.csv"
 #: Tables that are written as Parquet and as CSV.
-TABLES = ("runs", "fct_by_size")
+TABLES = ("runs", "traffic", "fct_by_size")
 #: The remedy for a damaged folder, which ends a message.
 AGAIN = "run the same sweep again, which keeps the points that it has and writes the rest anew"
 
@@ -30,7 +31,7 @@ def write(sweep: Sweep, kept: Record) -> None:
     Until then the record that is there knows of no tables, so whoever reads makes them of the runs.
     """
     content: dict[str, bytes] = {}
-    for name, table in zip(TABLES, (sweep.frame, sweep.sizes), strict=True):
+    for name, table in zip(TABLES, (sweep.frame, sweep.traffic, sweep.sizes), strict=True):
         content[f"{name}.parquet"] = to_parquet(table, sweep.described[name])
         content[f"{name}.csv"] = table.write_csv().encode()
     content[COSTS] = sweep.costs.write_csv().encode()
@@ -105,9 +106,12 @@ def read(path: Path) -> Sweep:
 
 def from_tables(path: Path, kept: Record, content: dict[str, bytes]) -> Sweep:
     """A sweep by its tables."""
-    (runs, described), (sizes, of_sizes) = (
-        read_parquet(content[f"{name}.parquet"], f"{name}.parquet") for name in TABLES
-    )
+    found = {
+        name: read_parquet(content[f"{name}.parquet"], f"{name}.parquet")
+        for name in TABLES
+        if f"{name}.parquet" in content
+    }
+    (runs, described), (traffic, of_traffic), (sizes, of_sizes) = as_written_now(kept, found)
     kinds = {column.name: runs.schema[column.name] for column in kept.columns}
     numbers = {name: kind for name, (kind, _, _) in frame.COSTS.items()}
     costs = pl.read_csv(content[COSTS], schema_overrides={**kinds, **numbers})
@@ -117,14 +121,37 @@ def from_tables(path: Path, kept: Record, content: dict[str, bytes]) -> Sweep:
         name=kept.name,
         out=path,
         frame=runs,
+        traffic=traffic,
         sizes=sizes,
         costs=costs,
         failures=failures,
         axes={column.key: column.name for column in kept.columns},
-        described={"runs": described, "fct_by_size": of_sizes},
+        described={"runs": described, "traffic": of_traffic, "fct_by_size": of_sizes},
         points=len(kept.points),
         interrupted=kept.interrupted,
     )
+
+
+def as_written_now(
+    kept: Record, found: Mapping[str, tuple[pl.DataFrame, tables.Columns]]
+) -> list[tuple[pl.DataFrame, tables.Columns]]:
+    """The tables of a sweep with the columns of this version: in those of an earlier one, what it kept not is null.
+
+    Buckets were of all traffic then, and no table was of traffic entries.
+    """
+    kinds = {"runs": frame.MEASURES, "traffic": frame.TRAFFIC, "fct_by_size": frame.SIZES}
+    absent = {"traffic": frame.ALL} if "traffic" not in found else {}
+    full = []
+    for name, columns in kinds.items():
+        empty, described = frame.table(kept.columns, {}, columns)
+        table, _ = found.get(name, (empty, described))
+        table = table.with_columns(
+            pl.lit(absent.get(column)).cast(kind).alias(column)
+            for column, kind in empty.schema.items()
+            if column not in table.columns
+        )
+        full.append((table.select(empty.columns), described))
+    return full
 
 
 def from_runs(path: Path, kept: Record) -> Sweep:
