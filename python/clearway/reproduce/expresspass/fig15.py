@@ -166,7 +166,9 @@ def check(tables: Tables) -> list[Finding]:
     beside = "; ".join(f"{name}: {span(used[name])}" for name in NAMES[1:-1])
     text = f"least of all numbers of flows; most: {ends(used['expresspass'])[1].mean:.1f}, "
     more = {
-        f"DCTCP over ExpressPass, {flows:,} flows": over(tables, "utilisation", ("dctcp", flows), ("expresspass", flows))
+        f"DCTCP over ExpressPass, {flows:,} flows": over(
+            tables, "utilisation", ("dctcp", flows), ("expresspass", flows)
+        )
         for flows in used["expresspass"]
     }
     found = [

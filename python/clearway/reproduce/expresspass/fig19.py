@@ -308,11 +308,9 @@ def table_of(tables: Tables, here: Claim) -> Finding:
         for load in LOADS
         for name in TRANSPORTS
     }
-    within = {name: judge.inside(one, *here.band(name)) is True for name, one in values.items()}
-    by = ", ".join(
-        f"{name} {sum(holds for key, holds in within.items() if key.endswith(name))}" for name in PAPER_NAMES.values()
-    )
-    text = f"{sum(within.values())} of {len(within)} cells within the tolerance"
+    within = [name for name, one in values.items() if here.holds(one.low, name) and here.holds(one.high, name)]
+    by = ", ".join(f"{one} {sum(name.endswith(one) for name in within)}" for one in PAPER_NAMES.values())
+    text = f"{len(within)} of {len(values)} cells within the tolerance"
     return judge.judge(here, values, text=text, note=f"of 12 each: {by}; the ports are unstated")
 
 

@@ -82,7 +82,9 @@ def check(tables: Tables) -> list[Finding]:
     found = []
     for name, other in (("feedback", "naive"), ("naive", "feedback")):
         values = {case: used(tables, name, int(case)) for case in ("2", "6")}
-        against = {f"over {other}, {count} bottlenecks": over(tables, (name, count), (other, count)) for count in (2, 6)}
+        against = {
+            f"over {other}, {count} bottlenecks": over(tables, (name, count), (other, count)) for count in (2, 6)
+        }
         falls = {"six over two": over(tables, (name, 6), (name, 2))}
         more = {"six over two, over the same without": slower(tables)} if name == "feedback" else {}
         here = claim("hotnets", f"fig03-parking-lot-{name}")

@@ -126,7 +126,7 @@ def check(tables: Tables) -> list[Finding]:
             {
                 "maxes_out": at,
                 "worst_under_utilization": sixteen,
-                "one credit over 16": worst(tables, 1).minus(sixteen.mean),
+                "one credit less 16": worst(tables, 1).minus(sixteen.mean),
             },
             text=f"maxes out at {at.mean:.0f} credits; at most {sixteen.mean:.1f} % unused with 16",
         )
