@@ -1,5 +1,5 @@
-"""What figures of the two ExpressPass papers hold against declared conditions: a part of a claim that is made false turns
-its row red, although the numbers that the claim prints are right.
+"""Figures of the two ExpressPass papers against declared conditions: a part of a claim that is made false turns its row
+red, although the numbers that the claim prints are right.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ def ratio(tables: Tables, rate: int, which: str = "held_rtts") -> stats.Estimate
 
 
 def wider(tables: Tables, name: str = "expresspass") -> stats.Estimate:
-    """How much wider DCTCP's time over that of ExpressPass is at 100 than at 10 Gbps, paired by offset."""
+    """DCTCP's time over that of ExpressPass at 100 Gbps, over the same at 10 Gbps; paired by offset."""
     gaps = [
         [a / b for a, b in zip(*(per_offset(tables, rate, one) for one in ("dctcp", name)), strict=True)]
         for rate in reversed(RATES)

@@ -195,7 +195,7 @@ def check_means(tables: Tables) -> list[Finding]:
 
 
 def tail_gaps(tables: Tables, of: list[tuple[str, str]]) -> dict[str, stats.Estimate]:
-    """How much larger the gap to DCTCP is at the 99th percentile, for the cells that have one."""
+    """The gap to DCTCP at the 99th percentile over that of the means, for the cells that have one."""
     found = {cell: tail_ratio(late(tables, cell, "dctcp"), late(tables, cell, "expresspass")) for cell in of}
     return {f"99th percentile over mean, {named(cell)}": one for cell, one in found.items() if not np.isnan(one.mean)}
 

@@ -69,7 +69,7 @@ def per_seed(tables: Tables, transport: str, count: int) -> list[float]:
 
 
 def slower(tables: Tables) -> stats.Estimate:
-    """How much more of the utilisation at two bottlenecks is left at six with feedback than without."""
+    """The share of the utilisation at two bottlenecks that is left at six: with feedback over without."""
     kept = {
         name: [six / two for six, two in zip(per_seed(tables, name, 6), per_seed(tables, name, 2), strict=True)]
         for name in TRANSPORTS
