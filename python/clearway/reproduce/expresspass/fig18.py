@@ -158,7 +158,7 @@ def sweet_spot(tables: Tables, workload: str) -> float:
 
 
 def second_over_first(tables: Tables, workload: str) -> stats.Estimate:
-    """How L flows change from 1/16 to 1/32, over how they change from 1/2 to 1/16; an interval by the jackknife."""
+    """The change of L flows from 1/16 to 1/32 over that from 1/2 to 1/16; its interval by the jackknife."""
     at = [times(tables, workload, "L", alpha) for alpha in (1 / 32, 1 / 16, 1 / 2)]
     return jackknife(lambda later, middle, first: p99(later) * p99(first) / p99(middle) ** 2, at)
 

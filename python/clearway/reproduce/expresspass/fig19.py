@@ -278,7 +278,7 @@ def check_queues(tables: Tables) -> list[Finding]:
 
 
 def check_largest(tables: Tables) -> Finding:
-    """Which transport has the smallest and which the largest average queue, in every row of Table 3."""
+    """The transports with the smallest and the largest average queue, in every row of Table 3."""
     smallest, largest = {}, {}
     for workload, load in [(workload, load) for workload in WORKLOADS for load in LOADS]:
         row = f"{WORKLOADS[workload]} at {load}"

@@ -159,7 +159,7 @@ def check_dctcp(tables: Tables) -> Finding:
 
 
 def check_order(tables: Tables) -> Finding:
-    """Which sizes and which transports gain most."""
+    """The sizes and the transports that gain most."""
     quantities = {
         f"large over small, {WORKLOADS[workload]}, {PAPER_NAMES[name]}": stats.paired_ratio(
             gains(tables, workload, sizes(tables, workload)[-1], name), gains(tables, workload, "S", name)
