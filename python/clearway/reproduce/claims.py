@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, get_args
@@ -53,7 +53,7 @@ class Claim:
     def text(self) -> str:
         """The claimed value as people read it."""
         if isinstance(self.value, dict) and any(isinstance(value, dict) for value in self.value.values()):
-            return "(a table)"
+            return self._table_text
         if isinstance(self.value, dict):
             shown = {"max": "at most ", "min": "at least "}
             parts = [
@@ -64,6 +64,14 @@ class Claim:
             ]
             return ", ".join(parts) or f"({self.kind})"
         return f"{self.value}{self._unit}"
+
+    @property
+    def _table_text(self) -> str:
+        """A nested value as people read it: numbers and bounds one after the other, or that it is a table."""
+        if any(isinstance(one, dict) and not is_band(one) for one in self.value.values()):
+            return "(a table)"
+        texts = {name: replace(self, value=one).text for name, one in self.value.items()}
+        return ", ".join(f"{name.replace('_', ' ')}: {text}" for name, text in texts.items())
 
     @property
     def _unit(self) -> str:

@@ -35,28 +35,34 @@ def judge(
     note: str = "",
     reading: str = "default",
     readings: Mapping[str, Mapping[str, Measured]] | None = None,
+    part: bool = False,
 ) -> Finding:
     """A claim held against its number, if it has one, and against the conditions of its rule.
 
     `measured` has the quantities by name: `value` for a claim of one number (or that number alone), an entry for each
     case of a claim of several, and all that the conditions are about. `text` says in the row what was measured; without
-    it the numbers stand there. `readings` has the quantities under other readings, by their names.
+    it the numbers stand there. `readings` has the quantities under other readings, by their names. `part` says that
+    another figure measures what the rest of the conditions are about; the worse of the two verdicts counts.
     """
     quantities = dict(measured) if isinstance(measured, Mapping) else {"value": measured}
-    found = judged(claim, quantities, text, form, note, reading)
+    found = judged(claim, quantities, text, form, note, reading, part)
     if found.verdict == "not reproduced":
         for name, others in (readings or {}).items():
-            under = judged(claim, dict(others), "", form, "", name)
+            under = judged(claim, dict(others), "", form, "", name, part)
             if under.verdict in ("reproduced", "trend reproduced"):
                 says = f"under `{name}`: {under.measured}"
                 return replace(found, verdict="holds under a reading", note=join(says, note), reading=name)
     return found
 
 
-def judged(claim: Claim, quantities: Mapping[str, Measured], text: str, form: str, note: str, reading: str) -> Finding:
+def judged(
+    claim: Claim, quantities: Mapping[str, Measured], text: str, form: str, note: str, reading: str, part: bool
+) -> Finding:
     """A claim under one reading."""
     by = rule(claim.paper, claim.id)
     found = {name: by_statistic(estimate_of(value), by) for name, value in quantities.items()}
+    if part:
+        by = replace(by, conditions=tuple(one for one in by.conditions if one.names(found)))
     cells = cells_of(claim, found)
     check_names(claim, by, found, cells)
     within = [inside(found[name], *claim.band(case)) for name, case in cells.items()]
@@ -66,15 +72,10 @@ def judged(claim: Claim, quantities: Mapping[str, Measured], text: str, form: st
     verdict, why = decide(within, parts)
     shown = {name: found[name] for name in cells or found}
     seeds = min((one.seeds for one in found.values() if one.seeds > 1), default=1)
-    return Finding(
-        claim,
-        text or texts(claim, shown, form),
-        verdict,
-        join(why, note),
-        reading,
-        seeds,
-        (sum(one is True for one in within), len(within)),
-    )
+    # A table of which a condition is false counts nothing, however many of its numbers fit.
+    is_table = bool(claim.cases) and not any(one is False for one in parts.values())
+    counted = (sum(one is True for one in within), len(within)) if is_table else (0, 0)
+    return Finding(claim, text or texts(claim, shown, form), verdict, join(why, note), reading, seeds, counted)
 
 
 def cells_of(claim: Claim, found: Mapping[str, Estimate]) -> dict[str, str | None]:

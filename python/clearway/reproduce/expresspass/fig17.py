@@ -145,26 +145,24 @@ def check(tables: Tables) -> list[Finding]:
         judge.arithmetic(
             claim("expresspass", "fig17-shuffle-flow-count"), 39 * TASKS["paper"] ** 2, note="39 hosts x 8 x 8 tasks"
         ),
-        judge.number(
+        judge.judge(
             claim("expresspass", "fig17-shuffle-median-fct"),
-            medians,
-            trend=judge.below(medians["DCTCP"], medians["ExpressPass"].high),
+            {**medians, "DCTCP over ExpressPass": ratio(tables, "median_s")},
+            form=".2f",
             note=judge.join(note, f"{FIFO}: {fifo.mean:.2f}"),
         ),
     ]
     for name, column in (("p99", "p99_s"), ("max", "max_s")):
-        shorter = ratio(tables, column)
         found.append(
-            judge.number(
+            judge.judge(
                 claim("expresspass", f"fig17-shuffle-{name}-ratio"),
-                shorter,
-                trend=judge.above(shorter, 1),
+                ratio(tables, column),
                 note=f"sending hosts with a FIFO: {ratio(tables, column, FIFO):.2f}",
             )
         )
     lost = tables["rows"].filter(~pl.col("transport").str.starts_with("dctcp"))["drops"]
     here = claim("expresspass", "sec1-zero-data-loss")
-    return [*found, judge.number(here, int(lost.sum()), note=f"in {lost.len()} runs")]
+    return [*found, judge.judge(here, int(lost.sum()), note=f"in {lost.len()} runs")]
 
 
 def facts(tables: Tables) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,17 +45,33 @@ def pooled_p99(of_seeds: Sequence[Times]) -> float:
 
 def p99_ratio(numerators: Sequence[Times], denominators: Sequence[Times]) -> stats.Estimate:
     """The ratio of two 99th percentiles of all seeds' flows; its interval by the jackknife that leaves out a seed."""
-    seeds = len(numerators)
-    whole = math.log(pooled_p99(numerators) / pooled_p99(denominators))
-    if seeds <= 1 or math.isnan(whole):
+    return jackknife(lambda a, b: p99(a) / p99(b), [numerators, denominators])
+
+
+def tail_ratio(numerators: Sequence[Times], denominators: Sequence[Times]) -> stats.Estimate:
+    """The ratio of two 99th percentiles over the ratio of the means, of all seeds' flows; an interval as above."""
+    return jackknife(lambda a, b: p99(a) / p99(b) * float(b.mean() / a.mean()), [numerators, denominators])
+
+
+def p99(times: Times) -> float:
+    """The 99th percentile of flows of which there are enough."""
+    return float(np.percentile(times, 99))
+
+
+def jackknife(of: Callable[..., float], cases: Sequence[Sequence[Times]]) -> stats.Estimate:
+    """A positive number from the pooled times of several cases, with the interval of the jackknife that leaves out a
+    seed; NaN where a case has too few flows for a 99th percentile.
+    """
+    seeds = len(cases[0])
+    if any(math.isnan(pooled_p99(parts)) for parts in cases):
+        return stats.exact(math.nan)
+    whole = math.log(of(*map(np.concatenate, cases)))
+    if seeds <= 1:
         return stats.exact(math.exp(whole))
-    without = []
-    for left_out in range(seeds):
-        a, b = (
-            np.percentile(np.concatenate([part for seed, part in enumerate(parts) if seed != left_out]), 99)
-            for parts in (numerators, denominators)
-        )
-        without.append(float(np.log(a / b)))
+    without = [
+        math.log(of(*(np.concatenate([part for seed, part in enumerate(parts) if seed != out]) for parts in cases)))
+        for out in range(seeds)
+    ]
     found = stats.estimate([seeds * whole - (seeds - 1) * one for one in without])
     return stats.Estimate(math.exp(whole), math.exp(found.low), math.exp(found.high), seeds)
 

@@ -93,7 +93,7 @@ def check(tables: Tables) -> list[Finding]:
         for row in rows.iter_rows(named=True)
     )
     ours = rows.filter(pl.col("transport") == "expresspass")["drops"]
-    return [judge.number(claim("expresspass", "sec1-zero-data-loss"), int(ours.sum()), note=note)]
+    return [judge.judge(claim("expresspass", "sec1-zero-data-loss"), int(ours.sum()), note=note)]
 
 
 def facts(tables: Tables) -> dict[str, object]:

@@ -206,41 +206,35 @@ def many_flows(tables: Tables) -> list[Finding]:
     """The verdicts on Fig. 9 and 10, many flows."""
     most = FLOWS[-1]
     ours, theirs = (of(tables, "jain", "many", name, most) for name in TRANSPORTS)
-    fairer = stats.paired_ratio(
-        *(stats.per_seed(tables["rows"], "jain", what="many", transport=name, flows=most) for name in TRANSPORTS)
-    )
+
+    def over(value: str) -> stats.Estimate:
+        values = (stats.per_seed(tables["rows"], value, what="many", transport=x, flows=most) for x in TRANSPORTS)
+        return stats.paired_ratio(*values)
+
     found = [
-        judge.number(
+        judge.judge(
             claim("hotnets", "fig09-dctcp-fairness-2048"),
-            theirs,
-            trend=judge.both(judge.above(fairer, 1.0), judge.below(theirs, 0.9)),
+            {"value": theirs, "ExpressPass over DCTCP": over("jain")},
             note=f"DCTCP; ExpressPass {ours:.2f}",
         )
     ]
     used = {name: of(tables, 100 * pl.col("use"), "many", name, most) for name in TRANSPORTS}
     queue = {name: of(tables, "queue_KB", "many", name, most) for name in TRANSPORTS}
-    less = stats.paired_ratio(
-        *(stats.per_seed(tables["rows"], "queue_KB", what="many", transport=name, flows=most) for name in TRANSPORTS)
-    )
-    conditions = {
-        "ExpressPass uses at least 90 %": judge.above(used["expresspass"], 90),
-        "DCTCP uses at least 90 %": judge.above(used["dctcp"], 90),
-        "a queue below 10 frames": judge.below(queue["expresspass"], 10 * FRAME / 1e3),
-        "less than a fifth of DCTCP's": judge.below(less, 0.2),
-    }
     text = "; ".join(f"{name}: {used[name].mean:.1f} %, {queue[name].mean:.1f} KB" for name in TRANSPORTS)
     here = claim("hotnets", "fig09-utilization-and-queue")
-    found.append(judge.statement(here, text, conditions, seeds=less.seeds, note=f"{most:,} flows"))
+    quantities = {
+        "use, ExpressPass": used["expresspass"].scaled(1 / CEILING),
+        "use, DCTCP": used["dctcp"],
+        "queue": queue["expresspass"],
+        "queue over DCTCP's": over("queue_KB"),
+    }
+    found.append(judge.judge(here, quantities, text=text, note=f"{most:,} flows"))
     here = claim("hotnets", "fig10-five-flows-join-leave")
     off = {name: of(tables, "fair", "come and go", name) for name in TRANSPORTS}
-    conditions = {
-        f"{name}: within {100 * here.tolerance:g} % of the fair share": judge.below(one, here.tolerance)
-        for name, one in off.items()
-    }
     text = "farthest from the fair share: " + ", ".join(f"{name} {100 * one.mean:.1f} %" for name, one in off.items())
-    found.append(judge.statement(here, text, conditions, seeds=5))
+    found.append(judge.judge(here, off, text=text))
     drops = int(tables["rows"].filter(pl.col("transport") == "expresspass")["drops"].sum())
-    return [*found, judge.number(claim("hotnets", "sec1-zero-loss"), drops, form=".0f")]
+    return [*found, judge.judge(claim("hotnets", "sec1-zero-loss"), drops, form=".0f")]
 
 
 def others(tables: Tables) -> list[Finding]:
@@ -251,7 +245,7 @@ def others(tables: Tables) -> list[Finding]:
         "data": use,
         "credit": use.scaled(CREDIT / FRAME),
     }
-    found = [judge.number(claim("hotnets", "sec31-max-data-throughput"), values, form=".3f", note="a lone flow")]
+    found = [judge.judge(claim("hotnets", "sec31-max-data-throughput"), values, form=".3f", note="a lone flow")]
     # Half a round trip for a packet on four links, and the time that its frames take there.
     hop = 4 * 8 / 10e3
     credit, data = 50 + hop * CREDIT, 50 + hop * FRAME
@@ -261,7 +255,7 @@ def others(tables: Tables) -> list[Finding]:
         "persistent": round((took["none"] - data) / 100, 1),
     }
     note = "piggybacked: until the first credit leaves (E16-6); persistent: longer than data that leaves at once"
-    found.append(judge.number(claim("hotnets", "sec21-start-delay"), extra, form=".1f", note=note))
+    found.append(judge.judge(claim("hotnets", "sec21-start-delay"), extra, form=".1f", note=note))
     here = claim("hotnets", "sec21-path-symmetry-neutral")
     ratio = {
         value: stats.paired_ratio(
@@ -269,19 +263,14 @@ def others(tables: Tables) -> list[Finding]:
         )
         for value in ("fct_mean", "uplinks")
     }
-    conditions = {
-        "mean completion time not longer": judge.below(ratio["fct_mean"], 1.0, here.tolerance),
-        "use of uplinks the same": judge.inside(ratio["uplinks"], 1 - here.tolerance, 1 + here.tolerance),
-    }
     text = f"symmetric over ordinary: mean FCT {ratio['fct_mean']:.3f}, use of uplinks {ratio['uplinks']:.3f}"
-    found.append(judge.statement(here, text, conditions, seeds=5, reading="dctcp"))
+    found.append(judge.judge(here, ratio, text=text, reading="dctcp"))
     here = claim("hotnets", "sec21-buffer-bound")
     queue = of(tables, "queue_KB", "spread", "expresspass")
     bound = (HOST_US[1] - HOST_US[0] + 16 * 8 * (CREDIT + FRAME) / 10e3) * 1e-6 * 10e9 / 8 / 1e3
     text = f"at most {queue.mean:.1f} KB; (d_max - d_min) x rate = {bound:.1f} KB"
-    conditions = {"no queue exceeds the bound": judge.below(queue, bound)}
     note = "a star of nine hosts: the spread of the hosts' delay, and 16 credits that wait at the credit queue"
-    return [*found, judge.statement(here, text, conditions, seeds=queue.seeds, note=note)]
+    return [*found, judge.judge(here, {"queue over the bound": queue.scaled(1 / bound)}, text=text, note=note)]
 
 
 def facts(tables: Tables) -> dict[str, object]:
