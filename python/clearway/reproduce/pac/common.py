@@ -219,11 +219,6 @@ def fall(rows: pl.DataFrame, transport: str) -> Estimate:
     return each(rows, transport, falls_at)
 
 
-def holds_everywhere(rows: pl.DataFrame, transport: str, share: float = 0.5) -> bool:
-    """True if goodput, averaged over the seeds, never falls below a share of its highest so far."""
-    return falls_at(means(rows.filter(pl.col("transport") == transport)).sort("senders"), share) is None
-
-
 def at(senders: int) -> Callable[[pl.DataFrame], float]:
     """The goodput at a number of senders, in bit/s, of one seed's sweep."""
     return lambda one: float(one.filter(pl.col("senders") == senders)["goodput_bps"].item())

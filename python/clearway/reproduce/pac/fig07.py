@@ -107,7 +107,8 @@ def check(tables: Tables) -> list[Finding]:
     here = claim("pac", "fig07-pac-no-collapse-at-100")
     at = {name: mbps(part, "pac", 100) for name, part in parts.items()}
     note = "; ".join(f"{name}: {value:.0f}" for name, value in at.items() if name != MAIN)
-    note += "; readings: "
+    note += "; least over the best with fewer connections: "
+    note += ", ".join(f"{common.kept(part, 'pac'):.2f}" for part in parts.values()) + "; readings: "
     note += ", ".join(f"{name} {mbps(rows, name, 100):.0f}" for name in TRANSPORTS if name.startswith("pac,"))
     steady = {f"{name}, least over the best before": common.kept(part, "pac") for name, part in parts.items()}
     found.append(judge.judge(here, {"value": at[MAIN], **steady}, form=".0f", note=note))
@@ -171,6 +172,7 @@ def facts(tables: Tables) -> dict[str, object]:
     return {
         "server_pac": mbps(per_server, "pac", 10),
         "server_dctcp": mbps(per_server, "dctcp", 10),
+        "lead": lead(per_server),
         "pac_least": least(rows, "pac", 20).mean,
         "pac_most": common.most(rows, "pac", 20).mean,
         "pac_100": mbps(rows, "pac", 100),

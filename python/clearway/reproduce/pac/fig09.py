@@ -219,6 +219,7 @@ def facts(tables: Tables) -> dict[str, object]:
         "blind_high": most(rows, "pac, background blind").mean,
         "blind_hit": 100 * float(blind["timeout_ratio"].to_numpy().mean()),
         "no_eq2": mbps(rows, "pac, no eq. (2)", 100),
+        "eq2_gain": common.compared(rows, "pac", "pac, no eq. (2)", common.at(100)),
         "no_eq2_timeouts": timeouts(rows, "pac, no eq. (2)"),
     }
 
