@@ -70,7 +70,7 @@ def check(tables: Tables) -> list[Finding]:
     here = claim("pac", "eq1-window-based-sender-limit")
     limits = {name: equation_1(size) for name, size in BUFFERS.items()}
     text = "; ".join(f"{name}: {last[name]:.1f} senders, eq. (1) {limits[name]:.1f}" for name in BUFFERS)
-    share = {f"{name}, senders over eq. (1)": last[name].scaled(1 / limit) for name, limit in limits.items()}
+    share = {f"{name}, over eq. (1)": last[name].scaled(1 / limit) for name, limit in limits.items()}
     return [*found, judge.judge(here, share, text=text, note="windows of one segment, frames of 1,538 B")]
 
 

@@ -111,7 +111,7 @@ def average(rows: pl.DataFrame, transport: str, name: str = "goodput_bps") -> Es
 
 
 def wasted(rows: pl.DataFrame, transport: str) -> Estimate:
-    """What the link could carry beyond the average goodput, in Mbps."""
+    """The capacity of the link that the average goodput leaves unused, in Mbps."""
     return average(rows, transport).minus(CAPACITY).scaled(-1)
 
 

@@ -190,7 +190,7 @@ def adaptation(rows: pl.DataFrame) -> Finding:
         "timeouts": timeouts(rows, "pac"),
         "Mbps with 100 connections": mbps(rows, "pac", 100),
         "least over the best before": common.kept(rows, "pac"),
-        "goodput over that with a fixed threshold": gain,
+        "over a fixed threshold": gain,
     }
     text = f"PAC in the core: {timeouts(rows, 'pac')} timeouts, at least {plain:.0f} Mbps from 8 connections on"
     note = (

@@ -148,7 +148,7 @@ def check(tables: Tables) -> list[Finding]:
     measured: dict[str, judge.Measured] = {
         "value": again["pac"] + again["pac, 10 ms"],
         "p99 of the RTT, ms": both("pac")["p99"],
-        "sent again with a least timeout of 5 ms": again["pac, 5 ms"],
+        "sent again, 5 ms": again["pac, 5 ms"],
     }
     return [*found, judge.judge(here, measured, form=".0f", note=note)]
 

@@ -144,7 +144,7 @@ def soon(tables: Tables, name: str) -> tuple[Estimate, Estimate]:
 
 
 def shares_of(part: pl.DataFrame, unit: float, change: int) -> NDArray[np.float64]:
-    """What each active flow of a run gets of the fair share in the second after a change."""
+    """The shares of the active flows of a run in the second after a change, over the fair one."""
     inside = part.filter(pl.col("time_s").is_between(unit * (change + 0.01), unit * (change + 1.01)))
     means = np.sort(inside.group_by("entity").agg(pl.col("value").mean())["value"].to_numpy())[-active(change) :]
     return np.asarray(means / means.mean())

@@ -121,7 +121,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def shape(rows: pl.DataFrame, beyond: int) -> dict[str, judge.Measured]:
-    """What Figs. 13 and 14 say beside numbers: window-based schemes start high and collapse, and PAC stays high."""
+    """The quantities behind the words of Figs. 13 and 14: all start high, and only PAC does not collapse."""
 
     def best(one: pl.DataFrame) -> float:
         return float(max(one["goodput_bps"]))

@@ -147,11 +147,11 @@ def more(rows: pl.DataFrame, good: Estimate) -> dict[str, judge.Measured]:
     """The paper's 1,600 senders over those at which DCTCP and ICTCP start to fall, and PAC's goodput with them."""
     near = chosen(rows, total="-")
     times = {name: paired_ratio([float(CLAIMED)] * len(SEEDS), draws(near, name, falls_at)) for name in fig13.WINDOWS}
-    return {"value": times["dctcp"], "over ICTCP": times["ictcp"], "PAC's goodput with 1,600 senders, Mbps": good}
+    return {"value": times["dctcp"], "over ICTCP": times["ictcp"], "with 1,600 senders, Mbps": good}
 
 
 def ends(rows: pl.DataFrame) -> str:
-    """What the ratios are made of, in words."""
+    """The numbers that the ratios are made of, in words."""
     near = chosen(rows, total="-")
     falls = {name: fall(near, name) for name in fig13.WINDOWS}
     return (

@@ -159,7 +159,7 @@ def check(tables: Tables) -> list[Finding]:
     }
     measured |= {f"{place}, Mbps": with_[place] for place in places}
     note = "with our own correction, the default: " + ", ".join(f"{place} {own[place]:.0f}" for place in places)
-    return [judge.judge(here, measured, text=text, note=note, reading="eq. (6)")]
+    return [judge.judge(here, measured, text=text, note=note, reading="eq. (6), PAC-7")]
 
 
 def facts(tables: Tables) -> dict[str, object]:
