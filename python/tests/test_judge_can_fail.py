@@ -16,6 +16,7 @@ from clearway import reproduce
 from clearway.reproduce import Figure, Job
 from clearway.reproduce.claims import Verdict
 from clearway.reproduce.expresspass import fig09
+from clearway.reproduce.pac import fig07
 
 Change = Callable[[Job], Mapping[str, Any]]
 GOOD = ("reproduced", "trend reproduced")
@@ -57,11 +58,15 @@ def test_a_credit_queue_of_one_leaves_the_link_unused(tmp_path: Path, monkeypatc
     red("expresspass/fig09", "fig09-credit-queue-8-sufficient", tmp_path, one)
 
 
-def test_with_pacs_threshold_doubled_segments_are_sent_again(tmp_path: Path) -> None:
-    def doubled(job: Job) -> dict[str, Any]:
-        return {"transport": {**job.scenario["transport"], "buffer": "160 KB"}}
+def test_with_pacs_threshold_doubled_rounds_time_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fig07, "SENDERS", (3, 10, 60, 100))
+    monkeypatch.setattr(fig07, "AROUND", range(30, 37))
 
-    red("pac/fig11", "abstract-no-spurious-timeout", tmp_path, doubled)
+    def doubled(job: Job) -> dict[str, Any]:
+        transport = job.scenario["transport"]
+        return {"transport": {**transport, "buffer": "160 KB"}} if transport["name"] == "pac" else {}
+
+    red("pac/fig07", "fig08-timeout-ratio-edge", tmp_path, doubled)
 
 
 def test_with_marks_ignored_round_trips_under_pac_are_far_longer(tmp_path: Path) -> None:

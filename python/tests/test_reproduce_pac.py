@@ -10,7 +10,7 @@ import pytest
 import clearway
 from clearway import reproduce
 from clearway.reproduce import quantities
-from clearway.reproduce.pac import common, fig13, readings, text
+from clearway.reproduce.pac import common, fig12, fig13, readings, text
 
 
 def test_a_sweep_holds_until_its_value_falls_below_a_share_of_the_best_so_far() -> None:
@@ -70,8 +70,32 @@ def test_goodput_falls_at_the_first_number_of_senders_below_the_best_in_each_see
     found = common.fall(rows, "x")
     assert found.mean == pytest.approx(11.8)
     assert found.seeds == 5
-    assert common.holds_everywhere(rows.filter(pl.col("senders") < 12), "x", 0.8)
-    assert not common.holds_everywhere(rows, "x", 0.8)
+
+
+def test_goodput_that_is_kept_is_compared_with_the_best_at_fewer_senders_where_it_is_worst() -> None:
+    rows = sweep({10: [900] * 5, 11: [1000] * 5, 12: [600, 400, 500, 500, 500], 13: [950] * 5})
+    found = common.kept(rows, "x")
+    assert found.mean == pytest.approx((0.6 * 0.4 * 0.5**3) ** 0.2)
+    assert found.low < 0.5 < found.high
+    assert common.kept(rows.filter(pl.col("senders") < 12), "x").mean == pytest.approx(1000 / 900)
+
+
+def test_a_transport_is_ahead_by_the_least_ratio_at_equal_senders_from_a_number_on() -> None:
+    ours = sweep({10: [100] * 5, 20: [800] * 5, 30: [900] * 5, 40: [1] * 5})
+    theirs = sweep({10: [900] * 5, 20: [200] * 5, 30: [300] * 5}).with_columns(transport=pl.lit("y"))
+    both = pl.concat([ours, theirs])
+    assert common.ahead(both, "x", "y", 20).mean == pytest.approx(3)
+    assert common.ahead(both, "x", "y", 10).mean == pytest.approx(1 / 9)
+
+
+def test_a_flow_that_sends_nothing_after_a_change_counts_as_active() -> None:
+    rows = [
+        {"time_s": at, "entity": f"flows/{flow}", "value": rate}
+        for at in (10.2, 10.6, 11.0, 15.0)
+        for flow, rate in ((0, 900.0), (1, 0.0 if at < 12 else 450.0))
+    ]
+    assert fig12.active(10) == 2
+    assert fig12.shares_of(pl.DataFrame(rows), 1.0, 10).tolist() == [0.0, 2.0]
 
 
 def test_a_seed_without_a_fall_leaves_the_point_open() -> None:

@@ -17,7 +17,7 @@ from clearway.reproduce import quantities
 from clearway.reproduce.figure import Job, Tables
 from clearway.reproduce.look import Look, grid
 from clearway.reproduce.quantities import holds_until
-from clearway.reproduce.stats import SEEDS, Estimate, estimate
+from clearway.reproduce.stats import SEEDS, Estimate, estimate, paired_ratio
 from clearway.result import Run
 
 #: Rounds of a run. Each of the five seeds runs as many, so that the full scale has the paper's 20.
@@ -181,10 +181,20 @@ def of_seeds(rows: pl.DataFrame, transport: str) -> list[pl.DataFrame]:
     return [part.filter(pl.col("seed") == seed) for seed in SEEDS]
 
 
-def each(rows: pl.DataFrame, transport: str, value: Callable[[pl.DataFrame], float | None]) -> Estimate:
-    """A number of each seed's sweep, with its interval; NaN where a seed has none."""
+def draws(rows: pl.DataFrame, transport: str, value: Callable[[pl.DataFrame], float | None]) -> list[float]:
+    """A number of each seed's sweep; NaN where a seed has none."""
     found = [value(one) for one in of_seeds(rows, transport)]
-    return estimate([math.nan if one is None else float(one) for one in found])
+    return [math.nan if one is None else float(one) for one in found]
+
+
+def each(rows: pl.DataFrame, transport: str, value: Callable[[pl.DataFrame], float | None]) -> Estimate:
+    """The estimate of a number of each seed's sweep; NaN where a seed has none."""
+    return estimate(draws(rows, transport, value))
+
+
+def compared(rows: pl.DataFrame, ours: str, theirs: str, value: Callable[[pl.DataFrame], float | None]) -> Estimate:
+    """A number of one transport's sweep over that of another's, paired by seed."""
+    return paired_ratio(draws(rows, ours, value), draws(rows, theirs, value))
 
 
 def column(rows: pl.DataFrame, name: str) -> tuple[list[int], list[float]]:
@@ -209,14 +219,42 @@ def fall(rows: pl.DataFrame, transport: str) -> Estimate:
     return each(rows, transport, falls_at)
 
 
-def holds_everywhere(rows: pl.DataFrame, transport: str, share: float = 0.5) -> bool:
-    """True if goodput, averaged over the seeds, never falls below a share of its highest so far."""
-    return falls_at(means(rows.filter(pl.col("transport") == transport)).sort("senders"), share) is None
+def at(senders: int) -> Callable[[pl.DataFrame], float]:
+    """The goodput at a number of senders, in bit/s, of one seed's sweep."""
+    return lambda one: float(one.filter(pl.col("senders") == senders)["goodput_bps"].item())
+
+
+def kept(rows: pl.DataFrame, transport: str) -> Estimate:
+    """Goodput over that at the best smaller number of senders, where this is least in the sweep."""
+    sweep = means(rows.filter(pl.col("transport") == transport)).sort("senders")
+    points, values = column(sweep, "goodput_bps")
+    ratios, best = [], points[0]
+    for count, value in zip(points[1:], values[1:], strict=True):
+        ratios.append(paired_ratio(draws(rows, transport, at(count)), draws(rows, transport, at(best))))
+        best = count if value > values[points.index(best)] else best
+    return min(ratios, key=lambda one: one.mean)
+
+
+def ahead(rows: pl.DataFrame, ours: str, theirs: str, start: int) -> Estimate:
+    """Goodput over that of another transport with as many senders, where this is least from a number of them on."""
+    of = {name: set(rows.filter(pl.col("transport") == name)["senders"]) for name in (ours, theirs)}
+    points = sorted(count for count in of[ours] & of[theirs] if count >= start)
+    return min((compared(rows, ours, theirs, at(count)) for count in points), key=lambda one: one.mean)
+
+
+def first_timeout_of(one: pl.DataFrame) -> int | None:
+    """The first number of senders with a timeout, in one seed's sweep."""
+    return quantities.first_above(*column(one, "timeout_ratio"))
 
 
 def first_timeout(rows: pl.DataFrame, transport: str) -> Estimate:
     """The first number of senders with a timeout: the mean over the seeds, NaN if one has none."""
-    return each(rows, transport, lambda one: quantities.first_above(*column(one, "timeout_ratio")))
+    return each(rows, transport, first_timeout_of)
+
+
+def timeout_ratio(rows: pl.DataFrame, transport: str) -> float:
+    """The share of rounds with timeouts, all seeds together, at the number of senders at which it is largest."""
+    return float(means(rows.filter(pl.col("transport") == transport))["timeout_ratio"].to_numpy().max())
 
 
 def timeouts(rows: pl.DataFrame, transport: str) -> int:

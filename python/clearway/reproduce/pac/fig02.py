@@ -50,11 +50,7 @@ def jobs(scale: str) -> list[Job]:
 
 def supported(tables: Tables) -> dict[str, Estimate]:
     """The last number of senders before the fall."""
-    last = {}
-    for name in BUFFERS:
-        found = each(tables["rows"], f"buffer {name}", falls_at)
-        last[name] = Estimate(found.mean - 1, found.low - 1, found.high - 1, found.seeds)
-    return last
+    return {name: each(tables["rows"], f"buffer {name}", falls_at).minus(1) for name in BUFFERS}
 
 
 def equation_1(buffer: str) -> float:
@@ -69,19 +65,13 @@ def check(tables: Tables) -> list[Finding]:
     note = "first timeouts: " + ", ".join(
         f"{name} at {point(first_timeout(tables['rows'], f'buffer {name}'))}" for name in BUFFERS
     )
-    found = [judge.number(here, last, trend=judge.above(last["100K"], last["80K"].high), form=".1f", note=note)]
+    found = [judge.judge(here, last, form=".1f", note=note)]
 
     here = claim("pac", "eq1-window-based-sender-limit")
     limits = {name: equation_1(size) for name, size in BUFFERS.items()}
     text = "; ".join(f"{name}: {last[name]:.1f} senders, eq. (1) {limits[name]:.1f}" for name in BUFFERS)
-    parts = {
-        f"{name} within 15 % of eq. (1)": judge.inside(
-            last[name], (1 - here.tolerance) * limit, (1 + here.tolerance) * limit
-        )
-        for name, limit in limits.items()
-    }
-    found.append(judge.statement(here, text, parts, seeds=5, note="windows of one segment, frames of 1,538 B"))
-    return found
+    share = {f"{name}, over eq. (1)": last[name].scaled(1 / limit) for name, limit in limits.items()}
+    return [*found, judge.judge(here, share, text=text, note="windows of one segment, frames of 1,538 B")]
 
 
 def facts(tables: Tables) -> dict[str, object]:

@@ -18,6 +18,7 @@ Unstated, and chosen here:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,13 +34,12 @@ from clearway.reproduce.pac.common import (
     ABOUT_READINGS,
     fall,
     first_timeout,
-    holds_everywhere,
     least,
     mbps,
     plot,
-    point,
     timeouts,
 )
+from clearway.reproduce.stats import Estimate, estimate
 
 SENDERS = (3, 5, 10, 15, 20, 24, 28, 36, 44, 52, 60, 80, 100)
 #: Further numbers of senders for window-based schemes: one by one around the fall.
@@ -102,42 +102,66 @@ def check(tables: Tables) -> list[Finding]:
     rows = parts[MAIN]
     here = claim("pac", "fig05-edge-topology")
     packets = f"{BUFFER} at the congested port, a star of 38 hosts at 1 Gbps, base RTT 100 us"
-    found = [judge.number(here, float(BUFFER.split()[0]), form=".0f", note=packets)]
+    found = [judge.given(here, packets, measured=BUFFER)]
 
     here = claim("pac", "fig07-pac-no-collapse-at-100")
     at = {name: mbps(part, "pac", 100) for name, part in parts.items()}
-    steady = all(holds_everywhere(part, "pac", 0.9) for part in parts.values())
     note = "; ".join(f"{name}: {value:.0f}" for name, value in at.items() if name != MAIN)
-    note += f"; no workload degrades: {'yes' if steady else 'no'}; readings: "
+    note += "; least over the best with fewer connections: "
+    note += ", ".join(f"{common.kept(part, 'pac'):.2f}" for part in parts.values()) + "; readings: "
     note += ", ".join(f"{name} {mbps(rows, name, 100):.0f}" for name in TRANSPORTS if name.startswith("pac,"))
-    found.append(judge.number(here, at[MAIN], trend=steady, form=".0f", note=note))
+    steady = {f"{name}, least over the best before": common.kept(part, "pac") for name, part in parts.items()}
+    found.append(judge.judge(here, {"value": at[MAIN], **steady}, form=".0f", note=note))
 
     falls = {name: fall(rows, name) for name in WINDOWS}
     here = claim("pac", "fig07-collapse-points")
-    order = judge.above(falls["ictcp"], falls["dctcp"].high)
-    found.append(
-        judge.number(here, {name.upper(): falls[name] for name in ("ictcp", "dctcp")}, trend=order, form=".1f")
-    )
+    found.append(judge.judge(here, {name.upper(): falls[name] for name in ("ictcp", "dctcp")}, form=".1f"))
 
     here = claim("pac", "fig07-goodput-10-connections")
     per_server = tables["rows"].filter(pl.col("workload") == "32 KB per server")
     ten = {name: mbps(per_server, name, 10) for name in ("pac", "dctcp")}
-    ahead = judge.above(ten["dctcp"], ten["pac"].high)
     other = {name: mbps(parts["32 KB each"], name, 10) for name in ten}
-    note = f"32 KB per connection: PAC {other['pac']:.0f}, DCTCP {other['dctcp']:.0f}"
-    found.append(judge.number(here, {n.upper(): ten[n] for n in ("pac", "dctcp")}, trend=ahead, form=".0f", note=note))
+    note = f"DCTCP is ahead by {lead(per_server):.1f} Mbps; "
+    note += f"32 KB per connection: PAC {other['pac']:.0f}, DCTCP {other['dctcp']:.0f}, ahead by "
+    note += f"{lead(parts['32 KB each']):.1f}"
+    measured: dict[str, judge.Measured] = {name.upper(): value for name, value in ten.items()}
+    found.append(judge.judge(here, {**measured, "lead of DCTCP, Mbps": lead(per_server)}, form=".0f", note=note))
 
     here = claim("pac", "fig07-ordering")
-    text = f"PAC beyond 100, ICTCP {point(falls['ictcp'])}, DCTCP {point(falls['dctcp'])}"
-    orders = {"PAC > ICTCP": holds_everywhere(rows, "pac", 0.9), "ICTCP > DCTCP": order}
-    found.append(judge.statement(here, text, orders, seeds=5))
+    text = f"PAC {sustained(rows, 'pac')}, ICTCP {sustained(rows, 'ictcp')}, DCTCP {sustained(rows, 'dctcp')}"
+    orders = {
+        f"{ours.upper()} over {theirs.upper()}": common.compared(rows, ours, theirs, sustains)
+        for ours, theirs in (("pac", "ictcp"), ("ictcp", "dctcp"))
+    }
+    found.append(judge.judge(here, orders, text=text))
 
     here = claim("pac", "fig08-timeout-ratio-edge")
-    first = first_timeout(rows, "dctcp")
     count = sum(timeouts(part, "pac") for part in parts.values())
-    measured: dict[str, judge.Measured] = {"PAC_ratio": float(count > 0), "DCTCP_starts_at": first}
-    found.append(judge.number(here, measured, form=".1f", note=f"PAC: {count} timeouts in all rounds of all workloads"))
-    return found
+    measured = {
+        "PAC_ratio": max(common.timeout_ratio(part, "pac") for part in parts.values()),
+        "DCTCP_starts_at": first_timeout(rows, "dctcp"),
+    }
+    note = f"PAC: {count} timeouts in all rounds of all workloads"
+    return [*found, judge.judge(here, measured, form=".1f", note=note)]
+
+
+def lead(rows: pl.DataFrame) -> Estimate:
+    """By how much DCTCP's goodput exceeds PAC's with 10 connections, in Mbps, paired by seed."""
+    ours, theirs = (
+        common.draws(rows.filter(pl.col("senders") == 10), name, common.at(10)) for name in ("dctcp", "pac")
+    )
+    return estimate([(one - other) / 1e6 for one, other in zip(ours, theirs, strict=True)])
+
+
+def sustains(one: pl.DataFrame) -> int:
+    """The number of connections at which goodput starts to fall in one seed's sweep, or the last that was run."""
+    return common.falls_at(one) or SENDERS[-1]
+
+
+def sustained(rows: pl.DataFrame, name: str) -> str:
+    """That number in words."""
+    found = fall(rows, name)
+    return f"beyond {SENDERS[-1]}" if math.isnan(found.mean) else f"{found:.1f}"
 
 
 def facts(tables: Tables) -> dict[str, object]:
@@ -148,6 +172,7 @@ def facts(tables: Tables) -> dict[str, object]:
     return {
         "server_pac": mbps(per_server, "pac", 10),
         "server_dctcp": mbps(per_server, "dctcp", 10),
+        "lead": lead(per_server),
         "pac_least": least(rows, "pac", 20).mean,
         "pac_most": common.most(rows, "pac", 20).mean,
         "pac_100": mbps(rows, "pac", 100),

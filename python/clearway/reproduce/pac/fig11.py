@@ -42,6 +42,8 @@ TRANSPORTS: dict[str, dict[str, Any]] = {
 #: The default with least timeouts that are usual in datacenters, which the paper says PAC's delay does not reach.
 LOW = {f"pac, {least}": TRANSPORTS["pac"] | {"rto_min": least} for least in ("10 ms", "5 ms")}
 SEEDS = {"quick": 5, "paper": 10}
+#: Bytes of an ACK, which the paper counts (sec. IV-A).
+ACK = 66
 COLORS = {**own("pac"), "pac, turns": 5, "pac, eq. (6)": 3, "pac, code": 8, "pac, windows of 2": 6,
           "pac, turns, windows of 2": 7}  # fmt: skip
 
@@ -128,12 +130,14 @@ def check(tables: Tables) -> list[Finding]:
     note = "; ".join(
         f"{name}: {both(name)['p50'].mean:.2f} and {both(name)['p99'].mean:.2f}" for name in TRANSPORTS if name != "pac"
     )
-    found = [judge.number(here, both("pac"), form=".2f", note=note)]
+    found = [judge.judge(here, both("pac"), form=".2f", note=note)]
 
     here = claim("pac", "sec4a-ack-buffering")
     held = {name: at_100(tables, name, "acks_held_max") for name in TRANSPORTS}
     note = "; ".join(f"{name}: {value.mean:.0f}" for name, value in held.items() if name != "pac")
-    found.append(judge.number(here, held["pac"], form=".0f", note=note))
+    space = held["pac"].scaled(ACK / 1e3)
+    note = f"{space:.1f} KB; {note}"
+    found.append(judge.judge(here, {"value": held["pac"], "space, KB": space}, form=".0f", note=note))
 
     here = claim("pac", "abstract-no-spurious-timeout")
     again = {name: spurious(tables, name) for name in ("pac", *LOW)}
@@ -141,8 +145,12 @@ def check(tables: Tables) -> list[Finding]:
     note += (
         f"{again['pac, 5 ms']} in {tables['rows']['seed'].n_unique()} runs; p99 of the RTT {both('pac')['p99']:.1f} ms"
     )
-    found.append(judge.number(here, again["pac"] + again["pac, 10 ms"], form=".0f", note=note))
-    return found
+    measured: dict[str, judge.Measured] = {
+        "value": again["pac"] + again["pac, 10 ms"],
+        "p99 of the RTT, ms": both("pac")["p99"],
+        "sent again, 5 ms": again["pac, 5 ms"],
+    }
+    return [*found, judge.judge(here, measured, form=".0f", note=note)]
 
 
 def facts(tables: Tables) -> dict[str, object]:

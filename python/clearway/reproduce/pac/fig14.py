@@ -15,8 +15,8 @@ from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look
-from clearway.reproduce.pac import common
-from clearway.reproduce.pac.common import ABOUT_READINGS, fall, holds_everywhere, least, most, plot, point
+from clearway.reproduce.pac import common, fig13
+from clearway.reproduce.pac.common import ABOUT_READINGS, fall, least, most, plot, point
 
 SENDERS = (8, 16, 32, 64, 96, 128, 160, 200, 256, 320, 400)
 WINDOWS = {
@@ -63,22 +63,19 @@ def check(tables: Tables) -> list[Finding]:
     rows = tables["rows"]
     at = {name: fall(rows, name) for name in WINDOWS}
     here = claim("pac", "fig14-10g-collapse-points")
-    shape = holds_everywhere(rows, "pac") and not any(holds_everywhere(rows, name) for name in WINDOWS)
-    found = [judge.number(here, {"DCTCP": at["dctcp"], "ICTCP": at["ictcp"]}, trend=shape, form=".1f")]
+    measured: dict[str, judge.Measured] = {"DCTCP": at["dctcp"], "ICTCP": at["ictcp"], **fig13.shape(rows, BEYOND)}
+    found = [judge.judge(here, measured, form=".1f")]
 
     low, high = least(rows, "pac", BEYOND), {name: most(rows, name, BEYOND) for name in WINDOWS}
     text = f"from {BEYOND} senders on: PAC at least {low:,.0f}, DCTCP at most {high['dctcp']:,.0f}, "
     text += f"ICTCP at most {high['ictcp']:,.0f} Mbps; they fall at {point(at['dctcp'])} and {point(at['ictcp'])}"
-    parts = {
-        f"above {name.upper()}, twice its goodput": judge.above(low, 2 * value.high) for name, value in high.items()
-    }
-    parts["PAC does not collapse"] = holds_everywhere(rows, "pac")
-    parts |= {f"{name.upper()} holds more than at 1 Gbps": judge.above(at[name], 48) for name in WINDOWS}
+    measured = {f"PAC over {name.upper()}": common.ahead(rows, "pac", name, BEYOND) for name in WINDOWS}
+    measured["PAC, least over the best before"] = common.kept(rows, "pac")
+    measured |= {f"{name.upper()}, senders supported": at[name] for name in WINDOWS}
     note = "; ".join(
         f"{name}: at least {least(rows, name, BEYOND):,.0f}" for name in TRANSPORTS if name.startswith("pac,")
     )
-    found.append(judge.statement(claim("pac", "fig14-pac-ordering"), text, parts, seeds=5, note=note))
-    return found
+    return [*found, judge.judge(claim("pac", "fig14-pac-ordering"), measured, text=text, note=note)]
 
 
 def facts(tables: Tables) -> dict[str, object]:

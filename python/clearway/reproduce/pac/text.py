@@ -88,6 +88,11 @@ def base_rtt_us(scenario: dict[str, Any]) -> float:
     return 4 * float(scenario["topology"]["delay"].split()[0]) + frames
 
 
+def listed(table: dict[str, float]) -> str:
+    """A table of parameters in words."""
+    return ", ".join(f"{name}: {value:g}" for name, value in table.items())
+
+
 def summarise(_: Tables) -> Tables:
     """The tables of parameters, and the formulas."""
     rows = [{"table": name, "parameter": key, "value": value}
@@ -101,16 +106,16 @@ def check(_: Tables) -> list[Finding]:
     bdp = {name: GBPS * rtt / 1e3 for name, rtt in RTTS.items()}
     note = "what the figures are simulated with"
     return [
-        judge.arithmetic(claim("pac", "sec3b-bdp-versus-buffer"), bdp, note="each below 100 KB"),
+        judge.arithmetic(claim("pac", "sec3b-bdp-versus-buffer"), bdp),
         judge.arithmetic(claim("pac", "eq7-theoretical-connection-limit"), limit),
         judge.arithmetic(claim("pac", "eq9-rtt-lower-bound"), 3 * SEGMENT * 100 / GBPS * 1e3),
-        judge.number(
+        judge.given(
             claim("pac", "fig04-linux-module"),
-            setting("pac", "testbed", "idle_timeout") / 60,
-            note="`idle_timeout`; a flow's end removes its state too; the hooks are those of a kernel",
+            "`idle_timeout`; a flow's end removes its state too; the hooks are those of a kernel",
+            measured=f"{setting('pac', 'testbed', 'idle_timeout') / 60:g} min",
         ),
-        judge.number(claim("pac", "table1-testbed-parameters"), table_1(), note=note),
-        judge.number(claim("pac", "table2-simulation-parameters"), table_2(), form=".4g", note=note),
+        judge.given(claim("pac", "table1-testbed-parameters"), note, measured=listed(table_1())),
+        judge.given(claim("pac", "table2-simulation-parameters"), note, measured=listed(table_2())),
         judge.not_applicable(
             claim("pac", "sec4a-cpu-overhead"),
             "CPU load of a Linux kernel module on a Dell PowerEdge R320; a simulator has none",

@@ -103,19 +103,16 @@ def check(tables: Tables) -> list[Finding]:
     pauses = ", ".join(f"{name} {count:,.0f}" for name, count in zip(own["transport"], own["pauses"], strict=True))
     runs = rows.filter(pl.col("mode") == MODES[0])
     lost = stats.exact(float(runs["dropped"].to_numpy().max()))
-    found = [
-        judge.number(
-            claim("rdma", "incast-zero-loss"),
-            lost,
-            form=".0f",
-            note=f"the most of {runs.height} runs; {int(runs['missing'].sum())} flows are missing; pauses: {pauses}",
-        )
-    ]
+    note = f"the most of {runs.height} runs; {int(runs['missing'].sum())} flows are missing; pauses: {pauses}"
+    found = [judge.judge(claim("rdma", "incast-zero-loss"), lost, form=".0f", note=note)]
     rest = rows.filter(pl.col("mode") != MODES[0])
-    missing = stats.exact(float(rest["missing"].to_numpy().max()))
-    note = f"the most of {rest.height} runs; dropped in each: at least {int(rest['dropped'].to_numpy().min()):,}"
-    found.append(judge.number(claim("rdma", "incast-recovery"), missing, form=".0f", note=note))
-    return found
+    least = int(rest["dropped"].to_numpy().min())
+    measured: dict[str, judge.Measured] = {
+        "value": float(rest["missing"].to_numpy().max()),
+        "dropped in the run with the fewest": least,
+    }
+    note = f"the most of {rest.height} runs; dropped in each: at least {least:,}"
+    return [*found, judge.judge(claim("rdma", "incast-recovery"), measured, form=".0f", note=note)]
 
 
 def facts(tables: Tables) -> dict[str, object]:

@@ -128,7 +128,7 @@ def check(tables: Tables) -> list[Finding]:
             f"at most {worst:.2f} % away; exact serialisation changes ours by {float(exact.min()):+.2f} to "
             f"{float(exact.max()):+.2f} %"
         )
-        found.append(judge.number(here, values, form=",.0f", note=note, reading="`hpcc-ns3`"))
+        found.append(judge.judge(here, values, form=",.0f", note=note, reading="`hpcc-ns3`"))
     return found
 
 

@@ -133,7 +133,7 @@ def check(tables: Tables) -> list[Finding]:
         note = f"where it is least; of every 20 ms: {least(tables, name, 'jain_20ms').mean:.4f}"
         if name == "expresspass":
             note += f"; alpha = w_init = 1/2: {least(tables, 'expresspass, 1/2').mean:.4f}"
-        found.append(judge.number(here, least(tables, name), form=".4f", note=note))
+        found.append(judge.judge(here, least(tables, name), form=".4f", note=note))
     return found
 
 

@@ -124,7 +124,7 @@ def check(tables: Tables) -> list[Finding]:
     note = f"at p = {p:g}, the farthest; others: " + ", ".join(
         f"{value.mean:.2f} at p = {other:g}" for other, value in each.items() if other != p
     )
-    return [judge.number(claim("theory", "square-root-law"), worst, form=".3f", note=note)]
+    return [judge.judge(claim("theory", "square-root-law"), worst, form=".3f", note=note)]
 
 
 def facts(tables: Tables) -> dict[str, object]:
