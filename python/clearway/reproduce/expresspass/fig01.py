@@ -162,8 +162,8 @@ def check(tables: Tables) -> list[Finding]:
         judge.judge(
             claim("expresspass", "fig01c-expresspass-queue-bounded"),
             queues,
-            text=f"at most {largest(tables, 'expresspass') / 1e3:.1f} KB ({largest(tables, 'naive') / 1e3:.1f} KB naive); "
-            f"from 32 to 2,048 workers times {grown:.2f}",
+            text=f"at most {largest(tables, 'expresspass') / 1e3:.1f} KB "
+            f"({largest(tables, 'naive') / 1e3:.1f} KB naive); from 32 to 2,048 workers times {grown:.2f}",
             note=f"bound {limits['none'] / 1e3:.1f} KB, {limits['0.9-6.2 us'] / 1e3:.1f} KB with host delay",
         ),
         judge.judge(claim("expresspass", "sec1-zero-data-loss"), int(lost.sum()), note=f"in {lost.len()} runs"),

@@ -134,7 +134,8 @@ def check(tables: Tables) -> list[Finding]:
         judge.judge(
             claim("expresspass", "fig01a-ideal-rate-queue"),
             {**built, **larger, "power of the fan-out": slope},
-            text=f"maximum {ends[0]:.0f} packets at 32, {ends[-1]:.0f} at 2,048: as the fan-out to the power {slope:.2f}",
+            text=f"maximum {ends[0]:.0f} packets at 32, {ends[-1]:.0f} at 2,048: "
+            f"as the fan-out to the power {slope:.2f}",
         ),
         judge.judge(
             claim("expresspass", "fig01b-dctcp-queue"),

@@ -163,6 +163,8 @@ def facts(tables: Tables) -> dict[str, object]:
     return {
         "ratio": of(tables, "multi-bottleneck", default, 2 * LONG / (SECOND + THIRD)),
         "ratio_fixed": of(tables, "multi-bottleneck", "credits of 84 B", 2 * LONG / (SECOND + THIRD)),
+        "waiting": of(tables, "one link", default, pl.col("queue_max_packets")).mean,
+        "after1": of(tables, "parking lot", default, 100 * pl.col("credits_dropped") / pl.col("credits_passed")),
         "long": of(tables, "parking lot", default, 100 * LONG),
         "link1": of(tables, "parking lot", default, 100 * (LONG + THIRD)),
     }

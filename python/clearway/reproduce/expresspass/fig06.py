@@ -111,7 +111,9 @@ def check(tables: Tables) -> list[Finding]:
 
     here = claim("expresspass", "fig06a-jitter-fairness")
     near = {
-        f"index, {n} flows, jitter {jitter:g}": stats.estimate(index(n, jitter)) for n in counts for jitter in JITTERS[1:]
+        f"index, {n} flows, jitter {jitter:g}": stats.estimate(index(n, jitter))
+        for n in counts
+        for jitter in JITTERS[1:]
     }
     # Two flows alternate, whatever the pacing.
     fairer = {
@@ -119,10 +121,8 @@ def check(tables: Tables) -> list[Finding]:
         for n in counts
         if n > 2
     }
-    text = "; ".join(
-        f"{n} flows: {stats.estimate(index(n, 0.0)):.2f} without, {stats.estimate(index(n, 0.01)):.2f} with a jitter of 0.01"
-        for n in counts
-    )
+    without, little = ({n: stats.estimate(index(n, jitter)) for n in counts} for jitter in (0.0, 0.01))
+    text = "; ".join(f"{n} flows: {without[n]:.2f} without, {little[n]:.2f} with a jitter of 0.01" for n in counts)
     beside = ", ".join(f"{n}: {stats.estimate(index(n, 0.01, '76 to 92 B')):.2f}" for n in counts)
     note = f"sizes of 76 to 92 B: {beside}"
     found = [judge.judge(here, {**near, **fairer}, text=text, reading="84 B", note=note)]

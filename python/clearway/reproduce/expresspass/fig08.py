@@ -168,9 +168,7 @@ def waste(tables: Tables) -> Finding:
     values = {name: wasted(tables, name, 0.5) for name in ALPHAS}
     first_rtt = RTT_US * 10e3 / 8 / (CREDIT + FRAME)
     found: dict[str, judge.Measured] = {
-        **{
-            f"each halving, {before} to {after}": values[after] / values[before] for before, after in pairwise(ALPHAS)
-        },
+        **{f"each halving, {before} to {after}": values[after] / values[before] for before, after in pairwise(ALPHAS)},
         "over those of a round trip": values["1"] / (first_rtt - 1),
         **{f"w_init of 1/16 over 1/2, {name}": wasted(tables, name, 0.0625) / values[name] for name in ALPHAS},
     }

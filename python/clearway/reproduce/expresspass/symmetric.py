@@ -139,7 +139,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
 
 FIGURE = Figure(
     name="expresspass/symmetric",
-    title="ExpressPass '17, sec. 3.1 and 7: symmetric paths cost nothing; priorities among credits",
+    title="ExpressPass '17, sec. 3.1 and 7: the cost of symmetric paths; priorities among credits",
     doc=__doc__ or "",
     jobs=jobs,
     measure=measure,
