@@ -100,54 +100,70 @@ def ordered(tables: Tables, where: str, reading: buffers.Reading) -> bool:
 
 def check(tables: Tables) -> list[Finding]:
     """The verdicts on the figure's claims."""
-    rows = tables["table1"]
-    cases = list(dict.fromkeys(rows["case"]))
-    needs = {f"{row['case']}/{row['port']}": row["paper_KB"] for row in rows.iter_rows(named=True)}
-    ratios = {f"{row['case']}/{row['port']}": row["paper/K"] for row in rows.iter_rows(named=True)}
-    order = all(ordered(tables, where, "paper") for where in cases)
-    same = all(
-        bound(tables, f"32-ary fat tree {speeds} Gbps", port, "paper")
-        == bound(tables, f"3-tier Clos {speeds} Gbps", port, "paper")
-        for speeds in ("10/40", "40/100")
-        for port in buffers.TABLE1_PORTS
-    )
-    others = [reading for reading in ("min", "safe") if all(ordered(tables, where, reading) for where in cases)]
-    testbed, hardware = (bars(tables, name, "paper") for name in SETS)
-    text = ", ".join(f"{a:.0f} and {b:.0f} KB" for a, b in zip(testbed, hardware, strict=True))
+    rows = tables["table1"].to_dicts()
+    cells = {
+        reading: {f"{row['case']}/{row['port']}": row[f"{reading}_KB"] for row in rows} for reading in buffers.READINGS
+    }
+    ratios = {f"{row['case']}/{row['port']}": row["paper/K"] for row in rows}
     return [
-        judge.number(
+        judge.judge(
             claim("expresspass", "table1-buffer-requirement"),
-            needs,
-            trend=order,
+            cells["paper"],
             form=".1f",
-            reading="paper (E17-12 B)",
+            reading="paper (E17-12)",
             note="ToR ports are within the tolerance, Core is not under any reading",
+            readings={"min (E17-12)": cells["min"], "safe (E17-12)": cells["safe"]},
         ),
-        judge.number(
+        judge.judge(
             claim("expresspass", "table1-buffer-normalised-by-dctcp-k"),
             ratios,
-            trend=order,
             form=".2f",
-            reading="paper (E17-12 B)",
+            reading="paper (E17-12)",
             note="as the bounds themselves",
         ),
-        judge.statement(
-            claim("expresspass", "table1-port-ordering"),
-            ", ".join(f"{bound(tables, cases[0], port, 'paper'):.0f} KB" for port in ("tor_down", "core", "tor_up")),
-            {"ToR down > Core > ToR up": order, "fat tree and Clos agree": same},
-            reading="paper (E17-12 B)",
-            note=f"the order holds in {' and '.join(others) or 'no other reading'} too; not in min, at 10/40 Gbps",
-        ),
-        judge.statement(
-            claim("expresspass", "fig05-buffer-breakdown"),
-            f"{text} at 10, 40 and 100 Gbps",
-            {
-                "4 credits and 1 us need less": all(a > b for a, b in zip(testbed, hardware, strict=True)),
-                "sub-linear in the rate": testbed[2] < 10 * testbed[0] and hardware[2] < 10 * hardware[0],
-            },
-            reading="paper (E17-12 B)",
-        ),
+        ports(tables),
+        breakdown(tables),
     ]
+
+
+def ports(tables: Tables) -> Finding:
+    """The verdict on the order of the ports, and on the two networks."""
+    cases = list(dict.fromkeys(tables["table1"]["case"]))
+
+    def over(port: str, other: str, where: str) -> float:
+        return bound(tables, where, port, "paper") / bound(tables, where, other, "paper")
+
+    found: dict[str, judge.Measured] = {
+        **{f"ToR down over Core, {where}": over("tor_down", "core", where) for where in cases},
+        **{f"Core over ToR up, {where}": over("core", "tor_up", where) for where in cases},
+        **{
+            f"fat tree over Clos, {port}, {speeds}": bound(tables, f"32-ary fat tree {speeds} Gbps", port, "paper")
+            / bound(tables, f"3-tier Clos {speeds} Gbps", port, "paper")
+            for speeds in ("10/40", "40/100")
+            for port in buffers.TABLE1_PORTS
+        },
+    }
+    others = [reading for reading in ("min", "safe") if all(ordered(tables, where, reading) for where in cases)]
+    note = (
+        f"reading paper (E17-12); the order holds in {' and '.join(others) or 'no other reading'} too; "
+        "not in min, at 10/40 Gbps"
+    )
+    return judge.arithmetic(claim("expresspass", "table1-port-ordering"), found, note=note)
+
+
+def breakdown(tables: Tables) -> Finding:
+    """The verdict on how the bound of a ToR's port depends on credits, hosts and rates."""
+    testbed, hardware = (bars(tables, name, "paper") for name in SETS)
+    links = [link for link, _ in buffers.SPEEDS]
+    found: dict[str, judge.Measured] = {
+        f"set b over set a, {link} Gbps": b / a for link, a, b in zip(links, testbed, hardware, strict=True)
+    }
+    for name, bound_by in (("set a", testbed), ("set b", hardware)):
+        for link, needed in list(zip(links, bound_by, strict=True))[1:]:
+            found[f"growth over that of the rate, {name}, {link} Gbps"] = needed / bound_by[0] / (link / links[0])
+    text = ", ".join(f"{a:.0f} and {b:.0f} KB" for a, b in zip(testbed, hardware, strict=True))
+    note = f"reading paper (E17-12): {text} at 10, 40 and 100 Gbps"
+    return judge.arithmetic(claim("expresspass", "fig05-buffer-breakdown"), found, form=".2f", note=note)
 
 
 def facts(tables: Tables) -> dict[str, object]:
