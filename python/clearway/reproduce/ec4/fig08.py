@@ -218,7 +218,8 @@ def facts(tables: Tables) -> dict[str, object]:
     for index, case in enumerate(ISOLATED):
         found[f"drops_i{index}"] = mean(tables, "drops", workload="web-search", case=case).mean
         found[f"timeouts_i{index}"] = mean(tables, "timeouts", workload="web-search", case=case).mean
-    found["tail_cf"] = over(tables, "p99_s", "cache-follower", "expresspass", "ec4", "XL").mean
+    for name, size in (("tail_cf", HEAVY), ("tail_cf_s", "S")):
+        found[name] = over(tables, "p99_s", "cache-follower", "expresspass", "ec4", size).mean
     for case in CASES:
         for half in ("compared", "windows"):
             at = {"workload": "cache-follower", "case": case, "half": half, "size": "all"}

@@ -217,7 +217,8 @@ def check(tables: Tables) -> list[Finding]:
         claim("pacc", "fig06-fairness-long-flows"),
         quantities(pacc),
         text=text,
-        note=f"{changes(tables, 'pacc')}; HPCC settles in {hpcc['steps settled']} of 7 steps",
+        note=f"{changes(tables, 'pacc')}; HPCC settles in {hpcc['steps settled']} of 7 steps; the window without "
+        f"congestion control is {shown['rocev2, window'][far]:.2f} Gbps from the fair share",
         reading=READING,
         readings={WINDOW_READING: quantities(shown["pacc, window"])},
     )
@@ -252,6 +253,7 @@ def facts(tables: Tables) -> dict[str, object]:
     named["queue_2"], named["queue_3"] = queues[1], queues[2]
     named["overhead"] = 100 * (1 - FRAME / FRAME_HPCC)
     total = next(row["all flows (Gbps)"] for row in tables["shown"].to_dicts() if row["transport"] == "hpcc")
+    named["hpcc_short"] = 100 * (1 - total / (TARGET * LINE_GBPS * PAYLOAD / FRAME))
     named["hpcc_lost"] = 100 * (1 - total / (LINE_GBPS * PAYLOAD / FRAME))
     return named
 

@@ -69,7 +69,6 @@ from clearway.reproduce.pacc.setup import (
     TRANSPORTS,
     VARIABLE,
     WINDOW,
-    WINDOW_READING,
     scenario,
 )
 from clearway.reproduce.quantities import cost, data_drops
@@ -218,33 +217,11 @@ def check_averages(tables: Tables) -> list[Finding]:
     """The reductions of the average, by workload and as the abstract has them."""
     found, whole = [], claim("pacc", "abstract-average-fct-reduction-range")
     for name, workload in (("fig07-websearch-average-fct", "WebSearch"), ("fig08-hadoop-average-fct", "FB_Hadoop")):
-
-        def values(ours: str, workload: str = workload) -> dict[str, judge.Measured]:
-            return {paper: reduced(tables, workload, other, ours=ours) for paper, other in PAPER.items()}
-
-        def cases(ours: str, workload: str = workload) -> dict[str, judge.Measured]:
-            each = {paper: reduced(tables, workload, other, ours=ours) for paper, other in PAPER.items()}
-            return {"overall": min(each.values(), key=lambda value: value.mean), **each}
-
+        values = {paper: reduced(tables, workload, other) for paper, other in PAPER.items()}
         note = f"% less than each, the largest over loads; {beside(tables, workload)}"
-        found += [
-            judge.judge(
-                claim("pacc", name),
-                values("pacc"),
-                form=".1f",
-                note=note,
-                reading=READING,
-                readings={WINDOW_READING: values(WINDOWED)},
-            ),
-            judge.judge(
-                whole,
-                cases("pacc"),
-                form=".1f",
-                note=workload,
-                reading=READING,
-                readings={WINDOW_READING: cases(WINDOWED)},
-            ),
-        ]
+        found.append(judge.judge(claim("pacc", name), values, form=".1f", note=note, reading=READING))
+        least = min(values.values(), key=lambda value: value.mean)
+        found.append(judge.judge(whole, {"overall": least, **values}, form=".1f", note=workload, reading=READING))
     return found
 
 
@@ -252,28 +229,24 @@ def check_order(tables: Tables) -> Finding:
     """PACC the lowest, TIMELY the highest, HPCC before DCQCN in one workload and behind in the other."""
     here = claim("pacc", "fig07-fig08-ordering")
 
-    def quantities(ours: str) -> dict[str, judge.Measured]:
-        found: dict[str, judge.Measured] = {}
-        for cell in cells(tables):
-            where = words(cell)
-            found |= {f"PACC over {paper}, {where}": over(tables, cell, ours, name) for paper, name in PAPER.items()}
-            for paper, name in (("PACC", ours), ("DCQCN", "dcqcn"), ("HPCC", "hpcc")):
-                found[f"{paper} over the highest, {where}"] = over(tables, cell, name, "timely")
-            pair = ("hpcc", "dcqcn") if cell[0] == "WebSearch" else ("dcqcn", "hpcc")
-            found[f"{pair[0]} before {pair[1]}, {where}"] = over(tables, cell, *pair)
-        return found
-
+    found: dict[str, judge.Measured] = {}
+    for cell in cells(tables):
+        where = words(cell)
+        found |= {f"PACC over {paper}, {where}": over(tables, cell, "pacc", name) for paper, name in PAPER.items()}
+        for name in ("pacc", "dcqcn", "hpcc"):
+            found[f"{name} over the highest, {where}"] = over(tables, cell, name, "timely")
+        pair = ("hpcc", "dcqcn") if cell[0] == "WebSearch" else ("dcqcn", "hpcc")
+        found[f"{pair[0]} before {pair[1]}, {where}"] = over(tables, cell, *pair)
     mine, windowed, control = (lowest(tables, name, here.tolerance) for name in ("pacc", WINDOWED, CONTROL))
     note = (
         f"cells: workload, load, statistic; lowest with a window and an ACK class: {windowed}; the control: {control}"
     )
     return judge.judge(
         here,
-        quantities("pacc"),
+        found,
         text=f"PACC lowest in {mine}",
         note=note,
         reading=READING,
-        readings={WINDOW_READING: quantities(WINDOWED)},
     )
 
 
@@ -285,7 +258,7 @@ def lowest(tables: Tables, ours: str, slack: float, buckets: tuple[str, ...] = (
 
 def check_similar(tables: Tables) -> Finding:
     """The verdict on whether two transports that differ on average stand in the tail as there."""
-    tails: dict[str, judge.Measured] = {}
+    tails: dict[str, stats.Estimate] = {}
     for workload in WORKLOADS:
         for load in loads(tables):
             for one, two in combinations(TRANSPORTS, 2):
@@ -293,7 +266,7 @@ def check_similar(tables: Tables) -> Finding:
                 if over(tables, (workload, load, ALL, "mean_s"), first, second).high <= 1:
                     name = f"tail of {first} over {second}, {workload}, {load}"
                     tails[name] = over(tables, (workload, load, ALL, "p99_s"), first, second)
-    texts = [f"{name.removeprefix('tail of ')} {stats.estimate([value.mean]):.2f}" for name, value in tails.items()]
+    texts = [f"{name.removeprefix('tail of ')} {value.mean:.2f}" for name, value in tails.items()]
     text = f"tails of the {len(tails)} pairs whose averages differ, the lower over the higher: {'; '.join(texts)}"
     return judge.judge(claim("pacc", "fig07-fig08-p99-similar"), tails, text=text, reading=READING)
 
@@ -320,7 +293,6 @@ def check_classes(tables: Tables) -> list[Finding]:
                 form=".1f",
                 note=f"% less than the best other; {others}",
                 reading=READING,
-                readings={WINDOW_READING: values[WINDOWED]},
             )
         )
     return found
@@ -330,13 +302,11 @@ def check_breakdown(tables: Tables) -> Finding:
     """PACC below all others in both classes."""
     here, both = claim("pacc", "fig09-fig10-breakdown-ordering"), (SMALL, LARGE)
 
-    def quantities(ours: str) -> dict[str, judge.Measured]:
-        return {
-            f"over {paper}, {words(cell)}": over(tables, cell, ours, name)
-            for cell in cells(tables, both)
-            for paper, name in PAPER.items()
-        }
-
+    found = {
+        f"over {paper}, {words(cell)}": over(tables, cell, "pacc", name)
+        for cell in cells(tables, both)
+        for paper, name in PAPER.items()
+    }
     mine, windowed, control = (lowest(tables, name, here.tolerance, both) for name in ("pacc", WINDOWED, CONTROL))
     note = (
         f"cells: workload, load, class, statistic; with a window and an ACK class {windowed}; the control {control}; "
@@ -344,11 +314,10 @@ def check_breakdown(tables: Tables) -> Finding:
     )
     return judge.judge(
         here,
-        quantities("pacc"),
+        found,
         text=f"lowest in {mine}",
         note=note,
         reading=READING,
-        readings={WINDOW_READING: quantities(WINDOWED)},
     )
 
 
