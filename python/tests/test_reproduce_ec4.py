@@ -93,3 +93,35 @@ def test_fig_3_is_run_checked_and_drawn(tmp_path: Path) -> None:
 def test_every_claim_of_ec4_has_a_figure() -> None:
     named = {name for figure in reproduce.find("ec4") for name in figure.claims}
     assert named == set(reproduce.claims("ec4"))
+
+
+def test_ec4_is_fairer_at_every_number_of_flows_and_yet_a_ratio_far_from_1_at_one_of_them_fails() -> None:
+    def tables(ratio_with_8: float, jain_with_256: float) -> dict[str, pl.DataFrame]:
+        rows = [
+            {
+                "kind": "mix",
+                "transport": name,
+                "flows": flows,
+                "seed": seed,
+                "ratio": {"ec4": ratio_with_8 if flows == 8 else 1.1}.get(name, 10.0),
+                "jain": {"ec4": 0.99}.get(name, jain_with_256 if flows == 256 else 0.6),
+            }
+            for name in common.MIXED
+            for flows in common.FLOWS
+            for seed in (1, 2, 3)
+        ]
+        return {"rows": pl.DataFrame(rows)}
+
+    assert fig04.check_ratio(tables(1.2, 0.5)).verdict == "reproduced"
+    assert fig04.check_ratio(tables(1.4, 0.5)).verdict == "not reproduced"
+    assert fig04.check_fairness(tables(1.2, 0.5)).verdict == "reproduced"
+    assert "gets worse as flows grow" in fig04.check_fairness(tables(1.2, 0.7)).note
+
+
+def test_a_mix_that_is_fair_in_some_seeds_only_is_undecided_and_one_that_never_is_has_no_time() -> None:
+    rows = [{"pair": "x", "flows": 2, "seed": seed, "fair_s": math.nan if seed > 3 else 0.02} for seed in range(1, 6)]
+    tables = {"rows": pl.DataFrame(rows)}
+    share = fig05.share_reached(tables, "fair_s", "x", 2)
+    assert share.mean == pytest.approx(0.6)
+    assert share.low < 1 < share.high
+    assert fig05.times_ms(tables, "fair_s", "x", 2) == pytest.approx([20, 20, 20, math.inf, math.inf])

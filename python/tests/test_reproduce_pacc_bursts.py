@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import polars as pl
+import pytest
 
-from clearway.reproduce.pacc import burst, fig06
+from clearway.reproduce.pacc import burst, fig01, fig03, fig06
 
 TIMES = np.arange(10.0, 110.0, 10.0)
 
@@ -41,16 +43,12 @@ def test_bursts_come_from_three_hosts_of_each_of_three_tors_and_differ_by_draw()
 
 
 def test_a_mean_over_draws_has_no_upper_end_if_something_never_happened_in_one() -> None:
-    import polars as pl
-
     found = burst.over_draws(pl.Series([1.0, math.inf, 3.0]))
     assert (found.mean, found.low, found.high, found.seeds) == (math.inf, 1.0, math.inf, 3)
     assert burst.over_draws(pl.Series([2.0, 4.0, 3.0])).mean == 3.0
 
 
 def test_medians_count_what_never_happened_as_later_than_all() -> None:
-    import polars as pl
-
     assert burst.spread(pl.Series([1.0, math.inf, 3.0])) == "3 (1 to never)"
     assert burst.spread(pl.Series([2.0, 2.2]), 0, "us") == "2 us"
     assert burst.spread(pl.Series([math.inf, math.inf]), 0, "us") == "never"
@@ -73,3 +71,25 @@ def test_flows_join_one_by_one_and_leave_in_the_same_order() -> None:
         [2, 3],
         [3],
     ]
+
+
+def test_pacc_is_later_by_the_mean_of_the_draws_where_what_never_happens_is_at_the_end_of_the_run() -> None:
+    times = {"pacc": [500.0, 520.0, math.inf], "hpcc": [200.0, 220.0, math.inf]}
+    rows = [
+        {"transport": name, "draw": at, "long_90_us": value}
+        for name, of in times.items()
+        for at, value in enumerate(of)
+    ]
+    found = fig03.later_by({"rows": pl.DataFrame(rows)}, "hpcc", "long")
+    assert found.mean == 200
+    assert found.seeds == 3
+
+
+def test_a_ratio_of_recoveries_counts_a_rival_that_never_recovers_as_late_as_the_run_and_pacc_as_failed() -> None:
+    rows = [
+        {"transport": name, "draw": 0, "late_us": 0, "x": value}
+        for name, value in (("pacc", 400.0), ("dcqcn", math.inf))
+    ]
+    tables = {"rows": pl.DataFrame(rows)}
+    assert fig01.over(tables, "pacc", "dcqcn", "x").mean == pytest.approx(400 / fig01.STOP_US)
+    assert math.isnan(fig01.over(tables, "dcqcn", "pacc", "x").mean)

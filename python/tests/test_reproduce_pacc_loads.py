@@ -42,10 +42,13 @@ def test_a_reduction_is_the_largest_over_loads_paired_by_seed_and_negative_where
     assert best.mean == pytest.approx(-50.0)
 
 
-def test_a_cell_is_won_only_if_the_interval_says_so() -> None:
+def test_a_cell_is_a_ratio_paired_by_seed_and_won_only_if_its_interval_says_so() -> None:
     cell = ("WebSearch", 0.3, fig07_cells.ALL, "mean_s")
-    assert fig07_cells.lower(tables(), cell, "pacc", "dcqcn", 0.0) is True
-    assert fig07_cells.lower(tables(), cell, "pacc", "hpcc", 0.03) is False
+    found = [fig07_cells.over(tables(), cell, "pacc", other) for other in ("dcqcn", "hpcc")]
+    assert [one.mean for one in found] == pytest.approx([0.8, 2.0])
+    assert [one.high - one.low for one in found] == pytest.approx([0, 0]), "seeds differ, their ratios don't"
+    assert fig07.lowest(tables(), "pacc", 0.03) == "0 of 8"
+    assert fig07.lowest(tables(), "hpcc", 0.03) == "8 of 8"
     assert len(fig07_cells.cells(tables(), (fig07_cells.SMALL, fig07_cells.LARGE))) == 2 * 2 * 2 * 2
 
 
@@ -70,9 +73,11 @@ def test_every_workload_transport_and_seed_is_run_and_causes_are_isolated_at_the
 def test_what_follows_from_the_text_is_computed_from_the_parameters() -> None:
     found = {one.claim.id: one for one in text.check(text.summarise({}))}
     assert set(found) == set(text.FIGURE.claims)
-    assert {one.verdict for one in found.values()} <= {"arithmetic", "reproduced"}
+    assert {one.verdict for one in found.values()} == {"arithmetic", "input", "contradicts itself"}
+    assert found["sec3c-entry-size"].verdict == "contradicts itself"
+    assert "64 + 32 + 8 + 8 = 112 bits are 14 bytes" in found["sec3c-entry-size"].note
     assert found["appendix-alpha-star"].measured == "0.04714"
-    assert "Q_th_KB: 125" in found["sec4c-parameters"].measured
+    assert "Q_th: 125 KB" in found["sec4c-parameters"].measured
     assert found["fig05-phase-margin"].measured.startswith("+53.1 degrees")
 
 

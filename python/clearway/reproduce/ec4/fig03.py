@@ -22,10 +22,13 @@ from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.ec4.common import ABOUT, COLORS, DCTCP, MIXED, SWITCH, dumbbell, half, mean, throughput
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
+from clearway.reproduce.quantities import FRAME, PAYLOAD
 from clearway.result import Run
 
 CASES = {"joins": ("20 ms", "0 s"), "is joined": ("0 s", "20 ms")}
 OTHERS = {"dctcp": DCTCP, "cubic": {"name": "cubic"}, "timely": {"name": "timely"}}
+#: What a full link of 10 Gbps delivers of payload.
+PAYLOAD_BPS = 10e9 * PAYLOAD / FRAME
 
 
 def jobs(scale: str) -> list[Job]:  # noqa: ARG001
@@ -86,40 +89,38 @@ def summarise(tables: Tables) -> Tables:
 
 def check(tables: Tables) -> list[Finding]:
     """The verdicts on the figure's claims."""
-    seeds = len(stats.SEEDS)
     share = {
         (name, other, case): mean(tables, "share", transport=name, other=other, case=case)
         for name in MIXED
         for other in OTHERS
         for case in CASES
     }
-    back = {case: mean(tables, "afterwards_bps", transport="expresspass", other="dctcp", case=case) for case in CASES}
-    here = claim("ec4", "fig03-expresspass-starves-dctcp")
+    starved: dict[str, judge.Measured] = {f"share, {case}": share["expresspass", "dctcp", case] for case in CASES}
+    for case in CASES:
+        back = mean(tables, "afterwards_bps", transport="expresspass", other="dctcp", case=case)
+        starved[f"afterwards, {case}"] = back.scaled(1 / PAYLOAD_BPS)
     text = "; ".join(f"{case} {share['expresspass', 'dctcp', case]:.1f} %" for case in CASES)
-    parts = {
-        **{
-            f"DCTCP has less than 10 % ({case})": judge.below(share["expresspass", "dctcp", case], 10) for case in CASES
-        },
-        **{
-            f"DCTCP has the link once ExpressPass is done ({case})": judge.above(value, 9e9)
-            for case, value in back.items()
-        },
-    }
     beside = "; ".join(
         f"{name} {max(share[name, 'dctcp', case].mean for case in CASES):.1f} %"
         for name in MIXED
         if name != "expresspass"
     )
-    found = [judge.statement(here, f"DCTCP's share: {text}", parts, seeds=seeds, note=f"at most, beside {beside}")]
-    here = claim("ec4", "sec1-expresspass-unfriendly-to-others")
-    most = {other: [share["expresspass", other, case] for case in CASES] for other in OTHERS}
-    text = "; ".join(f"{other} at most {max(one.mean for one in values):.1f} %" for other, values in most.items())
-    parts = {
-        f"{other} has less than half": judge.both(*(judge.below(one, 50) for one in values))
-        for other, values in most.items()
-    }
-    found.append(judge.statement(here, f"share of the other: {text}", parts, seeds=seeds, note="two flows of each"))
-    return found
+    taken = {f"{other}, {case}": share["expresspass", other, case] for other in OTHERS for case in CASES}
+    most = {other: max(share["expresspass", other, case].mean for case in CASES) for other in OTHERS}
+    return [
+        judge.judge(
+            claim("ec4", "fig03-expresspass-starves-dctcp"),
+            starved,
+            text=f"DCTCP's share: {text}",
+            note=f"at most, beside {beside}",
+        ),
+        judge.judge(
+            claim("ec4", "sec1-expresspass-unfriendly-to-others"),
+            taken,
+            text="share of the other: " + "; ".join(f"{other} at most {value:.1f} %" for other, value in most.items()),
+            note="two flows of each",
+        ),
+    ]
 
 
 def facts(tables: Tables) -> dict[str, object]:

@@ -43,6 +43,8 @@ NAMES = (
 #: Gbps on the wire of a byte of payload per second.
 WIRE = 8e-9 * FRAME / PAYLOAD
 FAIR_GBPS = 2.5
+#: The names of the paper of the two that it compares.
+BOTH = {"DCQCN": "dcqcn", "PACC": "pacc"}
 
 
 def jobs(scale: str) -> list[Job]:
@@ -140,16 +142,38 @@ def values(tables: Tables, name: str, column: str) -> list[float]:
 
 def check(tables: Tables) -> list[Finding]:
     """The verdicts on the figure's claims."""
-    rows = tables["rows"]
-    dcqcn, pacc = of(rows, "dcqcn"), of(rows, "pacc")
-    draws, window = len(pacc), of(rows, "dcqcn, window")
+    return [
+        check_unfair(tables),
+        check_fair(tables),
+        check_differences(tables),
+        check_total(tables),
+        check_cnps(tables),
+    ]
+
+
+def over(tables: Tables, one: tuple[str, str], other: tuple[str, str]) -> stats.Estimate:
+    """A measure of a transport over one of another, paired by draw."""
+    return stats.paired_ratio(values(tables, *one), values(tables, *other))
+
+
+def check_unfair(tables: Tables) -> Finding:
+    """How far DCQCN's long flow and its short ones are apart, and the short ones among each other."""
+    dcqcn, window = of(tables["rows"], "dcqcn"), of(tables["rows"], "dcqcn, window")
     note = (
         f"notifications {spread(dcqcn['long_notices'])} and {spread(dcqcn['short_notices'], 1)}; with a window "
         f"{spread(100 * window['difference'], 0, '%')}"
     )
-    apart = over_draws(100 * dcqcn["difference"])
-    found = [judge.number(claim("pacc", "fig02-dcqcn-unfairness"), apart, note=note, reading=READING)]
+    quantities = {
+        "value": over_draws(100 * dcqcn["difference"]),
+        "short flows, most over least": over(tables, ("dcqcn", "short_max_gbps"), ("dcqcn", "short_min_gbps")),
+        "notifications, most over least": over(tables, ("dcqcn", "most_notices"), ("dcqcn", "least_notices")),
+    }
+    return judge.judge(claim("pacc", "fig02-dcqcn-unfairness"), quantities, note=note, reading=READING)
 
+
+def check_fair(tables: Tables) -> Finding:
+    """The flow under PACC that is farthest from its share."""
+    dcqcn, pacc = of(tables["rows"], "dcqcn"), of(tables["rows"], "pacc")
     each = {
         "long": over_draws(pacc["long_gbps"]),
         "least short": over_draws(pacc["short_min_gbps"]),
@@ -157,30 +181,39 @@ def check(tables: Tables) -> list[Finding]:
     }
     name, worst = max(each.items(), key=lambda one: abs(one[1].mean - FAIR_GBPS))
     note = f"the flow that is farthest away ({name}); dcqcn's long flow has {over_draws(dcqcn['long_gbps']).mean:.2f}"
-    found.append(judge.number(claim("pacc", "fig02a-pacc-fair-share"), worst, form=".2f", note=note, reading=READING))
+    return judge.judge(claim("pacc", "fig02a-pacc-fair-share"), worst, form=".2f", note=note, reading=READING)
 
-    peaks = {"DCQCN": over_draws(100 * dcqcn["peaks"]), "PACC": over_draws(100 * pacc["peaks"])}
-    less = stats.paired_ratio(values(tables, "pacc", "peaks"), values(tables, "dcqcn", "peaks")).high < 1
+
+def check_differences(tables: Tables) -> Finding:
+    """The difference of peaks under both."""
+    peaks: dict[str, judge.Measured] = {
+        paper: over_draws(100 * of(tables["rows"], name)["peaks"]) for paper, name in BOTH.items()
+    }
+    peaks["PACC over DCQCN"] = over(tables, ("pacc", "peaks"), ("dcqcn", "peaks"))
     note = "the paper's quotients give a tenth of its percentages (PACC-14); which peaks it means is open"
-    here = claim("pacc", "fig02a-throughput-peak-difference")
-    found.append(judge.number(here, peaks, trend=less, note=note, reading=READING))
+    return judge.judge(claim("pacc", "fig02a-throughput-peak-difference"), peaks, note=note, reading=READING)
 
-    totals = {"DCQCN": over_draws(dcqcn["total_gbps"]), "PACC": over_draws(pacc["total_gbps"])}
+
+def check_total(tables: Tables) -> Finding:
+    """What the bottleneck carries under both."""
+    totals = {paper: over_draws(of(tables["rows"], name)["total_gbps"]) for paper, name in BOTH.items()}
     note = "on the wire; the port is busy throughout in both"
-    here = claim("pacc", "fig02a-total-throughput")
-    found.append(judge.number(here, totals, form=".2f", note=note, reading=READING))
+    return judge.judge(claim("pacc", "fig02a-total-throughput"), totals, form=".2f", note=note, reading=READING)
 
-    fewer = stats.paired_ratio(values(tables, "pacc", "most_notices"), values(tables, "dcqcn", "least_notices"))
+
+def check_cnps(tables: Tables) -> Finding:
+    """The flow with most notifications under PACC over that with least under DCQCN."""
+    dcqcn, pacc = of(tables["rows"], "dcqcn"), of(tables["rows"], "pacc")
+    paper = of(tables["rows"], "dcqcn, as its paper")
     text = (
         f"the flow with most under PACC has {spread(pacc['most_notices'])}, that with least under DCQCN "
         f"{spread(dcqcn['least_notices'])}"
     )
-    paper = of(rows, "dcqcn, as its paper")
     note = f"CNPs against marked ACKs; as its paper DCQCN sends {spread(paper['least_notices'])} to the flow with least"
-    parts = {"each flow has fewer under PACC": judge.below(fewer, 1.0)}
-    here = claim("pacc", "fig02b-cnp-count-ordering")
-    found.append(judge.statement(here, text, parts, seeds=draws, note=note, reading=READING))
-    return found
+    fewer = {
+        "most under PACC over least under DCQCN": over(tables, ("pacc", "most_notices"), ("dcqcn", "least_notices"))
+    }
+    return judge.judge(claim("pacc", "fig02b-cnp-count-ordering"), fewer, text=text, note=note, reading=READING)
 
 
 def facts(tables: Tables) -> dict[str, object]:

@@ -52,12 +52,12 @@ from clearway.reproduce.pacc.fig07_cells import (
     WORKLOADS,
     best_other,
     cells,
-    count,
     loads,
-    lower,
     of,
+    over,
     reduced,
     to_pacc,
+    words,
 )
 from clearway.reproduce.pacc.setup import (
     ABOUT_SETUP,
@@ -218,122 +218,126 @@ def check_averages(tables: Tables) -> list[Finding]:
     found, whole = [], claim("pacc", "abstract-average-fct-reduction-range")
     for name, workload in (("fig07-websearch-average-fct", "WebSearch"), ("fig08-hadoop-average-fct", "FB_Hadoop")):
         values = {paper: reduced(tables, workload, other) for paper, other in PAPER.items()}
-        ahead = judge.both(*(judge.above(value, 0.0) for value in values.values()))
         note = f"% less than each, the largest over loads; {beside(tables, workload)}"
-        found.append(judge.number(claim("pacc", name), values, trend=ahead, form=".1f", note=note, reading=READING))
+        found.append(judge.judge(claim("pacc", name), values, form=".1f", note=note, reading=READING))
         least = min(values.values(), key=lambda value: value.mean)
-        cases = {"overall": least, **values}
-        found.append(judge.number(whole, cases, trend=ahead, form=".1f", note=workload, reading=READING))
+        found.append(judge.judge(whole, {"overall": least, **values}, form=".1f", note=workload, reading=READING))
     return found
 
 
 def check_order(tables: Tables) -> Finding:
     """PACC the lowest, TIMELY the highest, HPCC before DCQCN in one workload and behind in the other."""
     here = claim("pacc", "fig07-fig08-ordering")
-    slack, at = here.tolerance, cells(tables)
 
-    def lowest(ours: str) -> list[judge.Holds]:
-        return [judge.both(*(lower(tables, cell, ours, other, slack) for other in PAPER.values())) for cell in at]
-
-    highest = [
-        judge.both(*(lower(tables, cell, name, "timely", slack) for name in ("pacc", "dcqcn", "hpcc"))) for cell in at
-    ]
-    search = [lower(tables, cell, "hpcc", "dcqcn", slack) for cell in at if cell[0] == "WebSearch"]
-    hadoop = [lower(tables, cell, "dcqcn", "hpcc", slack) for cell in at if cell[0] == "FB_Hadoop"]
-    mine = lowest("pacc")
-    text = (
-        f"PACC lowest in {count(mine)}, TIMELY highest in {count(highest)}, HPCC before DCQCN in {count(search)} of "
-        f"WebSearch, DCQCN before HPCC in {count(hadoop)} of FB_Hadoop"
-    )
-    parts = {
-        "PACC is lowest": judge.both(*mine),
-        "TIMELY is highest": judge.both(*highest),
-        "HPCC before DCQCN in WebSearch": judge.both(*search),
-        "DCQCN before HPCC in FB_Hadoop": judge.both(*hadoop),
-    }
+    found: dict[str, judge.Measured] = {}
+    for cell in cells(tables):
+        where = words(cell)
+        found |= {f"PACC over {paper}, {where}": over(tables, cell, "pacc", name) for paper, name in PAPER.items()}
+        for name in ("pacc", "dcqcn", "hpcc"):
+            found[f"{name} over the highest, {where}"] = over(tables, cell, name, "timely")
+        pair = ("hpcc", "dcqcn") if cell[0] == "WebSearch" else ("dcqcn", "hpcc")
+        found[f"{pair[0]} before {pair[1]}, {where}"] = over(tables, cell, *pair)
+    mine, windowed, control = (lowest(tables, name, here.tolerance) for name in ("pacc", WINDOWED, CONTROL))
     note = (
-        f"cells: workload, load, statistic; lowest with a window and an ACK class: {count(lowest(WINDOWED))}; the "
-        f"control: {count(lowest(CONTROL))}"
+        f"cells: workload, load, statistic; lowest with a window and an ACK class: {windowed}; the control: {control}"
     )
-    return judge.statement(here, text, parts, seeds=len(SEEDS), note=note, reading=READING)
+    return judge.judge(
+        here,
+        found,
+        text=f"PACC lowest in {mine}",
+        note=note,
+        reading=READING,
+    )
+
+
+def lowest(tables: Tables, ours: str, slack: float, buckets: tuple[str, ...] = (ALL,)) -> str:
+    """The number of cells in which a transport is lowest, as text: `2 of 4`."""
+    ratios = [[over(tables, cell, ours, other) for other in PAPER.values()] for cell in cells(tables, buckets)]
+    return f"{sum(all(one.high <= 1 + slack for one in each) for each in ratios)} of {len(ratios)}"
 
 
 def check_similar(tables: Tables) -> Finding:
     """The verdict on whether two transports that differ on average stand in the tail as there."""
-    here = claim("pacc", "fig07-fig08-p99-similar")
-    held: list[judge.Holds] = []
+    tails: dict[str, stats.Estimate] = {}
     for workload in WORKLOADS:
         for load in loads(tables):
             for one, two in combinations(TRANSPORTS, 2):
                 first, second = sorted((one, two), key=lambda name: sum(of(tables, workload, load, name)))
-                if lower(tables, (workload, load, ALL, "mean_s"), first, second, 0.0):
-                    held.append(lower(tables, (workload, load, ALL, "p99_s"), first, second, here.tolerance))
-    text = f"{count(held)} pairs whose averages differ stand alike in the tail"
-    parts = {"each pair has the same order": judge.both(*held)}
-    return judge.statement(here, text, parts, seeds=len(SEEDS), reading=READING)
+                if over(tables, (workload, load, ALL, "mean_s"), first, second).high <= 1:
+                    name = f"tail of {first} over {second}, {workload}, {load}"
+                    tails[name] = over(tables, (workload, load, ALL, "p99_s"), first, second)
+    texts = [f"{name.removeprefix('tail of ')} {value.mean:.2f}" for name, value in tails.items()]
+    text = f"tails of the {len(tails)} pairs whose averages differ, the lower over the higher: {'; '.join(texts)}"
+    return judge.judge(claim("pacc", "fig07-fig08-p99-similar"), tails, text=text, reading=READING)
 
 
 def check_classes(tables: Tables) -> list[Finding]:
     """PACC against the best other by class."""
     found = []
     for name, bucket in (("fig09-websearch-short-flows", SMALL), ("fig09-websearch-long-flows", LARGE)):
-        cases = {"average": "mean_s", "tail": "p99_s"}
-        values = {case: best_other(tables, "WebSearch", bucket, column) for case, column in cases.items()}
-        ahead = judge.both(*(judge.above(value, 0.0) for value in values.values()))
+        values = {
+            ours: {
+                case: best_other(tables, "WebSearch", bucket, column, ours)
+                for case, column in (("average", "mean_s"), ("tail", "p99_s"))
+            }
+            for ours in ("pacc", WINDOWED, CONTROL)
+        }
         others = "; ".join(
-            f"{ours}: "
-            + ", ".join(
-                f"{case} {best_other(tables, 'WebSearch', bucket, column, ours).mean:.1f}"
-                for case, column in cases.items()
-            )
+            f"{ours}: " + ", ".join(f"{case} {value.mean:.1f}" for case, value in values[ours].items())
             for ours in (WINDOWED, CONTROL)
         )
-        note = f"% less than the best other; {others}"
-        found.append(judge.number(claim("pacc", name), values, trend=ahead, form=".1f", note=note, reading=READING))
+        found.append(
+            judge.judge(
+                claim("pacc", name),
+                values["pacc"],
+                form=".1f",
+                note=f"% less than the best other; {others}",
+                reading=READING,
+            )
+        )
     return found
 
 
 def check_breakdown(tables: Tables) -> Finding:
     """PACC below all others in both classes."""
-    here = claim("pacc", "fig09-fig10-breakdown-ordering")
-    at = cells(tables, (SMALL, LARGE))
+    here, both = claim("pacc", "fig09-fig10-breakdown-ordering"), (SMALL, LARGE)
 
-    def best(ours: str) -> list[judge.Holds]:
-        return [
-            judge.both(*(lower(tables, cell, ours, other, here.tolerance) for other in PAPER.values())) for cell in at
-        ]
-
-    mine = best("pacc")
-    parts = {
-        f"below all others {bucket}": judge.both(
-            *(one for one, cell in zip(mine, at, strict=True) if cell[2] == bucket)
-        )
-        for bucket in (SMALL, LARGE)
+    found = {
+        f"over {paper}, {words(cell)}": over(tables, cell, "pacc", name)
+        for cell in cells(tables, both)
+        for paper, name in PAPER.items()
     }
+    mine, windowed, control = (lowest(tables, name, here.tolerance, both) for name in ("pacc", WINDOWED, CONTROL))
     note = (
-        f"cells: workload, load, class, statistic; with a window and an ACK class {count(best(WINDOWED))}; the "
-        f"control {count(best(CONTROL))}"
+        f"cells: workload, load, class, statistic; with a window and an ACK class {windowed}; the control {control}; "
+        "that PACC is hardly affected by size is not measured"
     )
-    text = f"lowest in {count(mine)}"
-    return judge.statement(here, text, parts, seeds=len(SEEDS), note=note, reading=READING)
+    return judge.judge(
+        here,
+        found,
+        text=f"lowest in {mine}",
+        note=note,
+        reading=READING,
+    )
 
 
 def check_trends(tables: Tables) -> Finding:
     """The verdict on how the others' times relative to PACC's change with size."""
-    here = claim("pacc", "fig09-fig10-baseline-trends")
-    texts, parts = [], {}
+    found: dict[str, judge.Measured] = {}
+    texts = []
     for workload in WORKLOADS:
         ratios = {
             (name, bucket): to_pacc(tables, workload, name, bucket)
             for name in PAPER.values()
             for bucket in (SMALL, HUGE)
         }
-        change = {name: stats.paired_ratio(ratios[name, HUGE], ratios[name, SMALL]) for name in PAPER.values()}
-        parts[f"DCQCN gains with size in {workload}"] = judge.below(change["dcqcn"], 1.0)
-        parts[f"TIMELY loses with size in {workload}"] = judge.above(change["timely"], 1.0 + here.tolerance)
-        parts[f"HPCC is behind for the largest in {workload}"] = judge.above(
-            stats.estimate(ratios["hpcc", HUGE]), 1.0 + here.tolerance
-        )
+        for paper, name in PAPER.items():
+            if paper == "HPCC":
+                found[f"HPCC's largest, {workload}"] = stats.geometric(ratios[name, HUGE])
+            else:
+                found[f"{paper}, largest over small, {workload}"] = stats.paired_ratio(
+                    ratios[name, HUGE], ratios[name, SMALL]
+                )
         texts.append(
             f"{workload}: "
             + ", ".join(
@@ -343,7 +347,8 @@ def check_trends(tables: Tables) -> Finding:
             )
         )
     note = f"averages over PACC's at a load of {MIDDLE}: flows {SMALL}, then {HUGE}"
-    return judge.statement(here, "; ".join(texts), parts, seeds=len(SEEDS), note=note, reading=READING)
+    here = claim("pacc", "fig09-fig10-baseline-trends")
+    return judge.judge(here, found, text="; ".join(texts), note=note, reading=READING)
 
 
 def facts(tables: Tables) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from clearway.reproduce import judge, stats
+from clearway.reproduce import stats
 from clearway.reproduce.figure import Tables
 from clearway.reproduce.pacc.setup import PAPER
 from clearway.reproduce.stats import Estimate
@@ -57,13 +57,18 @@ def best_other(tables: Tables, workload: str, bucket: str, column: str, ours: st
     return max(found, key=lambda one: one.mean).scaled(100)
 
 
-def lower(tables: Tables, cell: tuple[str, float, str, str], ours: str, other: str, slack: float) -> judge.Holds:
-    """True if ours is below the other in a cell: workload, load, class, statistic."""
+def over(tables: Tables, cell: tuple[str, float, str, str], ours: str, other: str) -> Estimate:
+    """Ours over the other in a cell, paired by seed: workload, load, class, statistic."""
     workload, load, bucket, column = cell
-    ratio = stats.paired_ratio(
+    return stats.paired_ratio(
         of(tables, workload, load, ours, bucket, column), of(tables, workload, load, other, bucket, column)
     )
-    return judge.below(ratio, 1.0, slack)
+
+
+def words(cell: tuple[str, float, str, str]) -> str:
+    """A cell as the name of a quantity has it: `WebSearch, 0.5, all, average`."""
+    workload, load, bucket, column = cell
+    return f"{workload}, {load}, {bucket}, {'average' if column == 'mean_s' else 'tail'}"
 
 
 def cells(tables: Tables, buckets: tuple[str, ...] = (ALL,)) -> list[tuple[str, float, str, str]]:
@@ -75,11 +80,6 @@ def cells(tables: Tables, buckets: tuple[str, ...] = (ALL,)) -> list[tuple[str, 
         for load in loads(tables)
         for bucket in buckets
     ]
-
-
-def count(held: list[judge.Holds]) -> str:
-    """The number of conditions that hold as text, such as `9 of 12`."""
-    return f"{sum(one is True for one in held)} of {len(held)}"
 
 
 def to_pacc(tables: Tables, workload: str, name: str, bucket: str) -> list[float]:

@@ -35,6 +35,8 @@ TRANSPORTS: dict[str, dict[str, Any]] = {
 }
 #: The reading that counts, in the rows of all claims.
 READING = "`hpcc-ns3`"
+#: The reading of PACC with a window, which nothing in the paper mentions.
+WINDOW_READING = "PACC-23"
 #: The names of the paper's transports.
 PAPER = {"DCQCN": "dcqcn", "TIMELY": "timely", "HPCC": "hpcc"}
 
