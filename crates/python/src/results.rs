@@ -115,6 +115,7 @@ impl Results {
             traffic.append(line)?;
         }
         entry.set_item("traffic", traffic)?;
+        entry.set_item("tiers", crate::scenario::tiers(py, &summary.asked)?)?;
         dict.set_item("measure", entry)?;
         if let Some(control) = &summary.flow_control {
             let entry = PyDict::new(py);
