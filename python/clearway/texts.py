@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from clearway import metrics, units
@@ -157,20 +158,15 @@ def shown_head(run: Run) -> dict[str, Any]:
 
 def tier_rows(found: Sequence[Mapping[str, Any]]) -> list[tuple[str, Callable[[Mapping[str, Any]], str]]]:
     """Rows of the payload on the links of each tier: for both directions of a tier one row."""
-    both: dict[str, list[str]] = {}
-    for tier in (tier for of_run in found for tier in of_run):
-        names = both.setdefault("-".join(sorted(tier.split("->"))), [])
-        if tier not in names:
-            names.append(tier)
-    return [
-        (f"payload share of links {' and '.join(names)}", lambda head, names=names: tier_text(head["tiers"], names))
-        for names in both.values()
-    ]
+    both: dict[frozenset[str], list[str]] = {}
+    for tier in dict.fromkeys(tier for of_run in found for tier in of_run):
+        both.setdefault(frozenset(tier.split("->")), []).append(tier)
+    return [(f"payload share of links {' and '.join(names)}", partial(tier_text, names)) for names in both.values()]
 
 
-def tier_text(found: Mapping[str, Any], names: Sequence[str]) -> str:
+def tier_text(names: Sequence[str], head: Mapping[str, Any]) -> str:
     """The share of payload in each direction of a tier, and the one that the traffic asked for."""
-    shown = [found[name] for name in names if name in found]
+    shown = [head["tiers"][name] for name in names if name in head["tiers"]]
     if not shown:
         return units.NONE
     reached = ", ".join(units.share(row["payload_share"]) for row in shown)
