@@ -233,7 +233,7 @@ fn estimate<'py>(py: Python<'py>, of: &sim::Estimate) -> PyResult<Bound<'py, PyD
         traffic.append(row)?;
     }
     dict.set_item("traffic", traffic)?;
-    dict.set_item("tiers", tiers(py, &of.tiers)?)?;
+    dict.set_item("tiers", crate::results::tiers(py, &of.tiers)?)?;
     dict.set_item("payload_share_max", of.payload_share_max)?;
     let samples = PyList::empty(py);
     for series in &of.samples {
@@ -253,18 +253,6 @@ fn estimate<'py>(py: Python<'py>, of: &sim::Estimate) -> PyResult<Bound<'py, PyD
     sim::Estimate::HOW.iter().try_for_each(|(name, text)| how.set_item(name, text))?;
     dict.set_item("how", how)?;
     Ok(dict)
-}
-
-/// Returns the shares that tiers are asked for as a list of dicts.
-pub fn tiers<'py>(py: Python<'py>, shares: &[sim::traffic::TierShare]) -> PyResult<Bound<'py, PyList>> {
-    let rows = PyList::empty(py);
-    for share in shares {
-        let row = PyDict::new(py);
-        row.set_item("tier", &share.tier)?;
-        row.set_item("asked", share.asked)?;
-        rows.append(row)?;
-    }
-    Ok(rows)
 }
 
 /// A folder for the rows of a run.

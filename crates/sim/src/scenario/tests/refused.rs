@@ -117,7 +117,7 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
         ),
         (
             refused_with("load = 0.4", "load = 0.4\nload_of = \"tor\""),
-            "x.toml:21: traffic.web.load_of = \"tor\": is none of bottleneck, uplinks, hosts, ns2",
+            "x.toml:21: traffic.web.load_of = \"tor\": write \"bottleneck\" or \"uplinks\" or \"hosts\" or \"ns2\"",
         ),
         (refused_with("load = 0.4", ""), "x.toml:16: traffic.web.load: is missing; write number"),
         (
