@@ -110,6 +110,10 @@ class _Warning(TypedDict):
     kind: str
     text: str
 
+class _TierShare(TypedDict):
+    tier: str
+    asked: float
+
 class _Estimate(TypedDict):
     hosts: int
     switches: int
@@ -123,6 +127,8 @@ class _Estimate(TypedDict):
     packets: int
     link_transmissions: int
     traffic: list[_EntryEstimate]
+    tiers: list[_TierShare]
+    payload_share_max: float
     samples: list[_SeriesEstimate]
     network_bytes: int
     memory_bytes: int

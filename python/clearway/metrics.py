@@ -129,6 +129,20 @@ def switch_ports(ports: pl.DataFrame) -> pl.DataFrame:
     return ports.filter(~pl.col("tier").str.starts_with("host"))
 
 
+def payload_shares(ports: pl.DataFrame, window_s: float) -> pl.DataFrame:
+    """The share of the window of measurement in which the links of each tier carried payload.
+
+    Columns: `tier`, `links` (ports that send this way), `payload_share` (bytes of flows sent, retransmissions included,
+    by what all links of the tier could send) and `payload_share_max` (that of its busiest port). NaN over no time.
+    """
+    sent, could = 8 * pl.col("window_data_bytes"), pl.col("rate_bps") * (window_s if window_s > 0 else float("nan"))
+    return ports.group_by("tier", maintain_order=True).agg(
+        pl.len().alias("links"),
+        (sent.sum() / could.sum()).alias("payload_share"),
+        (sent / could).max().alias("payload_share_max"),
+    )
+
+
 def drops(ports: pl.DataFrame) -> dict[str, int]:
     """Packets dropped, by reason: the sums of the columns `drops_*`."""
     return {name.removeprefix("drops_"): int(ports[name].sum()) for name in ports.columns if name.startswith("drops_")}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from clearway import metrics, units
@@ -10,7 +11,7 @@ from clearway.comparison import headline
 from clearway.ended import reason
 from clearway.groups import Sweep
 from clearway.result import Run
-from clearway.window import flows, traffic, transport_of, window
+from clearway.window import flows, tiers, traffic, transport_of, window
 
 #: A table as texts: its header and its rows.
 Texts = tuple[list[str], list[list[str]]]
@@ -130,6 +131,7 @@ def network_texts(runs: Mapping[str, Run]) -> Texts:
         *(cnp_rows if any(head["notices"] for head in heads.values()) else ()),
         ("credits dropped (by design)", lambda h: units.count(h["credit_drops"])),
         ("utilisation (busiest port)", lambda h: units.share(h["utilisation_max"])),
+        *tier_rows([head["tiers"] for head in heads.values()]),
         ("credit waste", lambda h: units.share(h["credit_waste"])),
         ("simulated time", lambda h: units.seconds(h["simulated_s"]) + ended_text(h["ended"])),
         (
@@ -148,9 +150,27 @@ def shown_head(run: Run) -> dict[str, Any]:
     """The numbers of the network table: of the whole run, and of the window of measurement where that counts."""
     head = headline(run)
     inside = {key.removeprefix("window_"): number for key, number in head.items() if key.startswith("window_")}
+    head["tiers"] = {row["tier"]: row for row in tiers(run).to_dicts()}
     if window(run).is_set:
         return {**head, **inside, "drops_by_reason": {}}
     return {**head, **{key: inside[key] for key in ("goodput_bps", "retransmits", "timeouts", "utilisation_max")}}
+
+
+def tier_rows(found: Sequence[Mapping[str, Any]]) -> list[tuple[str, Callable[[Mapping[str, Any]], str]]]:
+    """Rows of the payload on the links of each tier: for both directions of a tier one row."""
+    both: dict[frozenset[str], list[str]] = {}
+    for tier in dict.fromkeys(tier for of_run in found for tier in of_run):
+        both.setdefault(frozenset(tier.split("->")), []).append(tier)
+    return [(f"payload share of links {' and '.join(names)}", partial(tier_text, names)) for names in both.values()]
+
+
+def tier_text(names: Sequence[str], head: Mapping[str, Any]) -> str:
+    """The share of payload in each direction of a tier, and the one that the traffic asked for."""
+    shown = [head["tiers"][name] for name in names if name in head["tiers"]]
+    if not shown:
+        return units.NONE
+    reached = ", ".join(units.share(row["payload_share"]) for row in shown)
+    return f"{reached} ({units.share(shown[0]['asked'])} asked)"
 
 
 def queue_text(head: Mapping[str, Any]) -> str:

@@ -11,6 +11,9 @@ import polars as pl
 from clearway import metrics, units
 from clearway.result import Run
 
+#: The columns of `tiers` that are shares of links.
+SHARES = ("asked", "payload_share", "payload_share_max")
+
 
 @dataclass(frozen=True)
 class Window:
@@ -81,6 +84,20 @@ def traffic(run: Run) -> pl.DataFrame:
             }
         )
     return pl.DataFrame(rows)
+
+
+def tiers(run: Run) -> pl.DataFrame:
+    """The payload on the links of each tier in the window: `clearway.metrics.payload_shares` with a column `asked`.
+
+    `asked` is the share that all Poisson traffic of the run asked for while it arrived, by its `load`. There is no row
+    without such traffic, nor for a result that an earlier version saved.
+    """
+    asked = pl.DataFrame(run.summary["measure"].get("tiers", []), schema={"tier": pl.String, "asked": pl.Float64})
+    if not asked.height:
+        return pl.DataFrame(schema={"tier": pl.String, "links": pl.UInt32, **dict.fromkeys(SHARES, pl.Float64)})
+    return asked.join(metrics.payload_shares(run.ports, window(run).length_s), on="tier", maintain_order="left").select(
+        "tier", "links", *SHARES
+    )
 
 
 def in_window(run: Run) -> dict[str, Any]:

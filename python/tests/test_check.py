@@ -53,7 +53,9 @@ REMARKS = {
     "traffic.burst.pause = 1 us: has no effect, since there is one round": SMALL.replace(
         "rounds = 2", 'rounds = 1\npause = "1 us"'
     ),
-    "traffic.web.load = 1: asks for all that the network carries": SMALL + POISSON,
+    "traffic.web.load = 1: asks for 100.0 % of the links host->tor in payload, of which full frames can carry 94.9 %": (
+        SMALL + POISSON
+    ),
     "loss.0.probability = 0: has no effect": SMALL + "[[loss]]\nprobability = 0\n",
     "fault.0.down = 5 s: may come after the end": SMALL + '[[fault]]\nlink = ["h0", "s0"]\ndown = "5 s"\n',
     "sample.queue.every = 5 s: may give no sample": SMALL + '[[sample]]\nwhat = "queue"\nevery = "5 s"\n',

@@ -111,7 +111,7 @@ fn web_search(transport: &AnyTransport, flows: u64) -> Model {
 fn lossless(name: &str, [host, fabric]: [u32; 2], flows: u64) -> Model {
     let text = format!(
         "{LOSSLESS} rate = \"{host} Gbps\"\n fabric_rate = \"{fabric} Gbps\"\n
-         [[traffic]]\n name = \"web-search\"\n kind = \"poisson\"\n workload = \"web-search-hpcc\"\n load = 0.5\n
+         [[traffic]]\n name = \"web-search\"\n kind = \"poisson\"\n workload = \"web-search-hpcc\"\n load = 0.5\n load_of = \"ns2\"\n
          flows = {flows}\n [transport]\n name = \"{name}\"\n profile = \"hpcc-ns3\"\n"
     );
     let scenario = Scenario::parse(&text, name, Path::new("."), &Overrides::default());

@@ -180,6 +180,11 @@ impl Framing {
     pub const fn wire_max(&self) -> u32 {
         self.wire(self.payload_max)
     }
+
+    /// Returns the share of a full frame on the wire that is payload.
+    pub fn payload_share(&self) -> f64 {
+        f64::from(self.payload_max) / f64::from(self.wire_max())
+    }
 }
 
 /// The quantities of an end that samples record. A quantity that the transport does not have is `NaN`.

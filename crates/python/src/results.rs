@@ -115,6 +115,7 @@ impl Results {
             traffic.append(line)?;
         }
         entry.set_item("traffic", traffic)?;
+        entry.set_item("tiers", tiers(py, &summary.asked)?)?;
         dict.set_item("measure", entry)?;
         if let Some(control) = &summary.flow_control {
             let entry = PyDict::new(py);
@@ -320,6 +321,18 @@ fn pack<'py, T: Copy, const N: usize>(
         }
         Ok(())
     })
+}
+
+/// Returns the shares that tiers are asked for as a list of dicts.
+pub fn tiers<'py>(py: Python<'py>, shares: &[sim::traffic::TierShare]) -> PyResult<Bound<'py, PyList>> {
+    let rows = PyList::empty(py);
+    for share in shares {
+        let row = PyDict::new(py);
+        row.set_item("tier", &share.tier)?;
+        row.set_item("asked", share.asked)?;
+        rows.append(row)?;
+    }
+    Ok(rows)
 }
 
 /// Returns warnings as a list of dicts with the keys `transport`, `kind` and `text`.

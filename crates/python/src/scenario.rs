@@ -232,6 +232,8 @@ fn estimate<'py>(py: Python<'py>, of: &sim::Estimate) -> PyResult<Bound<'py, PyD
         traffic.append(row)?;
     }
     dict.set_item("traffic", traffic)?;
+    dict.set_item("tiers", crate::results::tiers(py, &of.tiers)?)?;
+    dict.set_item("payload_share_max", of.payload_share_max)?;
     let samples = PyList::empty(py);
     for series in &of.samples {
         let row = PyDict::new(py);

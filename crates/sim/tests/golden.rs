@@ -26,6 +26,7 @@ const SCENARIO: &str = r#"
     kind = "poisson"
     workload = "web-search"
     load = 0.5
+    load_of = "ns2"
     flows = 60
     [[traffic]]
     name = "queries"

@@ -6,6 +6,7 @@
 //! | [`shapes`] | the networks of the papers: [`Dumbbell`], [`Star`], [`ParkingLot`], [`MultiBottleneck`], [`FatTree`], [`OversubscribedFatTree`], [`Pacc320`], [`Clos3`], [`LeafSpine`] |
 //! | [`from_hpcc`], [`from_htsim`], [`from_graphml`] | readers of networks from files of others |
 //! | [`routing`] | the choice of paths (symmetric ECMP, ECMP, spraying), also with failed links |
+//! | [`between`], [`crossings`] | what joins a pair of hosts, and how often random pairs cross each link |
 //! | [`base_rtt`], [`one_way`] | the latency of an idle path, in closed form |
 //!
 //! Hosts are numbered before switches, so that per-host state is a plain array. Link `l` consists of two directed
@@ -34,6 +35,7 @@
 
 mod alias;
 mod builder;
+mod crossings;
 mod error;
 mod graph;
 #[cfg_attr(target_family = "wasm", path = "graphml/absent.rs")]
@@ -48,6 +50,7 @@ mod timing;
 
 pub use alias::Alias;
 pub use builder::Builder;
+pub use crossings::crossings;
 pub use error::TopologyError;
 pub use graph::{Node, NodeId, NodeKind, Port, PortId, Topology};
 pub use graphml::from_graphml;

@@ -50,7 +50,7 @@ def check(
     loaded = _clearway.Scenario.load(scenario, transport=transport, seed=seed, set=list(chosen.items()))
     resolved = tomllib.loads(loaded.to_toml())
     expected = loaded.estimate()
-    said = remarks(resolved, expected["simulated_s"])
+    said = remarks(resolved, expected)
     warned = loaded.warnings()
     cut = loaded.partition(threads) if threads > 1 else None
     if as_json:
@@ -98,12 +98,21 @@ def rows(resolved: dict[str, Any], expected: _clearway._Estimate) -> list[list[s
         ["network", f"{resolved['topology']['kind']}: {network}"],
         ["flows", flows],
         ["payload", units.size(expected["payload_bytes"])],
+        *([["payload share of links", tiers_text(expected)]] if expected["tiers"] else []),
         ["data packets", units.count(expected["packets"])],
         ["link transmissions", units.count(expected["link_transmissions"])],
         ["simulated time", units.seconds(expected["simulated_s"])],
         ["memory", units.size(expected["memory_bytes"])],
         ["CPU time", units.seconds(expected["cpu_s"])],
     ]
+
+
+def tiers_text(expected: _clearway._Estimate) -> str:
+    """The share of the links of each tier that Poisson traffic asks for, which is the same in both directions."""
+    shown: dict[frozenset[str], str] = {}
+    for row in expected["tiers"]:
+        shown.setdefault(frozenset(row["tier"].split("->")), f"{row['tier']} {units.share(row['asked'])}")
+    return ", ".join(shown.values())
 
 
 def traffic_rows(resolved: dict[str, Any], expected: _clearway._Estimate) -> list[list[str]]:

@@ -109,13 +109,14 @@ def run_json(run: Run, out: Path) -> dict[str, object]:
     """A run for `--json`."""
     from clearway.comparison import headline
     from clearway.metrics import FCT, fct_by_size
-    from clearway.window import flows
+    from clearway.window import flows, tiers
 
     return {
         "out": str(out),
         "summary": run.summary,
         "headline": headline(run),
         "fct_by_size": fct_by_size(flows(run, FCT)).to_dicts(),
+        "tiers": tiers(run).to_dicts(),
     }
 
 

@@ -137,70 +137,6 @@ def texts(claim: Claim, shown: Mapping[str, Estimate], form: str) -> str:
     return ", ".join(parts) + unit
 
 
-def number(
-    claim: Claim,
-    measured: Measured | Mapping[str, Measured],
-    *,
-    trend: Holds = None,
-    form: str = ".3g",
-    note: str = "",
-    reading: str = "default",
-) -> Finding:
-    """A claim with a number, a number a case, or a bound, held against its tolerance.
-
-    `measured` has an entry for each case of `claim.value`. `trend` says whether the claim's statement holds apart from
-    its number (the order of two transports, the direction of a change); None if the claim is the number alone.
-    """
-    found: dict[str | None, Estimate] = (
-        {case: estimate_of(value) for case, value in measured.items()}
-        if isinstance(measured, Mapping)
-        else {None: estimate_of(measured)}
-    )
-    given = [case for case in found if case is not None]
-    missing = [case for case in claim.cases if not any(case == one or case.startswith(f"{one}/") for one in given)]
-    if missing:
-        raise ValueError(f"{claim.id}: no measured value for {', '.join(missing)}")
-    within = [inside(value, *claim.band(case)) for case, value in found.items()]
-    unit = "" if claim.unit == "1" or claim.unit.startswith("mixed") else claim.unit
-    text = ", ".join(
-        f"{case}: {value.text(form)}" if case is not None else value.text(form) for case, value in found.items()
-    )
-    text = f"{text} {unit}".strip()
-    seeds = min((value.seeds for value in found.values() if value.seeds > 1), default=1)
-    if all(one is True for one in within):
-        return Finding(claim, text, "reproduced", note, reading, seeds)
-    if trend:
-        return Finding(claim, text, "trend reproduced", note, reading, seeds)
-    if all(one is not False for one in within):
-        why = f"the interval of {seeds} seeds crosses the edge of the tolerance"
-        return Finding(claim, text, "undecidable", join(why, note), reading, seeds)
-    return Finding(claim, text, "not reproduced", note, reading, seeds)
-
-
-def statement(
-    claim: Claim,
-    measured: str,
-    conditions: Mapping[str, Holds],
-    *,
-    seeds: int = 1,
-    note: str = "",
-    reading: str = "default",
-) -> Finding:
-    """A claim without a number: a trend or an ordering. `conditions` are the parts of its statement, by their words.
-
-    All must hold for *reproduced*. A part that the intervals don't decide leaves the claim undecidable, unless another
-    part fails. The remark names the parts that fail.
-    """
-    failing = [words for words, holds in conditions.items() if holds is False]
-    open_ = [words for words, holds in conditions.items() if holds is None]
-    if failing:
-        return Finding(claim, measured, "not reproduced", join("fails: " + "; ".join(failing), note), reading, seeds)
-    if open_:
-        why = "the intervals don't decide: " + "; ".join(open_)
-        return Finding(claim, measured, "undecidable", join(why, note), reading, seeds)
-    return Finding(claim, measured, "reproduced", note, reading, seeds)
-
-
 def arithmetic(
     claim: Claim, computed: Measured | Mapping[str, Measured], *, form: str = ".4g", note: str = ""
 ) -> Finding:
@@ -243,24 +179,6 @@ def inside(value: Estimate, low: float, high: float) -> Holds:
     if value.high < low or value.low > high:
         return False
     return None
-
-
-def above(value: Estimate, limit: float, slack: float = 0.0) -> Holds:
-    """True if a value exceeds a limit; a near-tie within `slack` of it is not counted as a violation."""
-    if math.isnan(value.mean):
-        return False
-    if value.low >= limit * (1 - slack):
-        return True
-    return False if value.high < limit * (1 - slack) else None
-
-
-def below(value: Estimate, limit: float, slack: float = 0.0) -> Holds:
-    """True if a value stays under a limit; a near-tie within `slack` of it is not counted as a violation."""
-    if math.isnan(value.mean):
-        return False
-    if value.high <= limit * (1 + slack):
-        return True
-    return False if value.low > limit * (1 + slack) else None
 
 
 def both(*conditions: Holds) -> Holds:

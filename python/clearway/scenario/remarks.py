@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clearway import _clearway
 
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
 
@@ -21,11 +24,13 @@ def seconds_of(text: str) -> float:
     return float(found[1]) * TIMES[found[2]]
 
 
-def remarks(resolved: dict[str, Any], simulated_s: float) -> list[str]:
-    """The remarks on a resolved scenario that is expected to simulate this time."""
+def remarks(resolved: dict[str, Any], expected: _clearway._Estimate) -> list[str]:
+    """The remarks on a resolved scenario of which this is expected."""
+    simulated_s = expected["simulated_s"]
     return [
         *class_remarks(resolved),
         *traffic_remarks(resolved),
+        *load_remarks(resolved, expected),
         *link_remarks(resolved, simulated_s),
         *sample_remarks(resolved, simulated_s),
     ]
@@ -54,18 +59,28 @@ def class_remarks(resolved: dict[str, Any]) -> Iterator[str]:
 
 
 def traffic_remarks(resolved: dict[str, Any]) -> Iterator[str]:
-    """Keys of traffic that have no effect, and loads that a network can't carry."""
+    """Keys of traffic that have no effect."""
     for part in resolved.get("traffic", []):
         at = f"traffic.{part['name']}"
         if part.get("rounds") == 1 and seconds_of(part.get("pause", "0 s")) > 0:
             yield f"{at}.pause = {part['pause']}: has no effect, since there is one round"
         if part["kind"] == "long" and seconds_of(part.get("stagger", "0 s")) > 0 and part.get("count") == 1:
             yield f"{at}.stagger = {part['stagger']}: has no effect, since there is one flow"
-        if part.get("load", 0) >= 1:
-            yield (
-                f"{at}.load = {part['load']:g}: asks for all that the network carries or more, so that the number of "
-                "flows under way grows for as long as they arrive"
-            )
+
+
+def load_remarks(resolved: dict[str, Any], expected: _clearway._Estimate) -> Iterator[str]:
+    """Loads that the links of a tier can't carry."""
+    most = expected["payload_share_max"]
+    busiest = max(expected["tiers"], key=lambda row: row["asked"], default=None)
+    # A load of exactly what the links carry may come out a rounding below.
+    if busiest is None or busiest["asked"] < most * (1 - 1e-9):
+        return
+    loads = [f"traffic.{part['name']}.load = {part['load']:g}" for part in resolved["traffic"] if "load" in part]
+    yield (
+        f"{', '.join(loads)}: {'asks' if len(loads) == 1 else 'ask'} for {100 * busiest['asked']:.1f} % of the links "
+        f"{busiest['tier']} in payload, of which full frames can carry {100 * most:.1f} %, so that the number of flows "
+        "under way grows for as long as they arrive"
+    )
 
 
 def link_remarks(resolved: dict[str, Any], simulated_s: float) -> Iterator[str]:

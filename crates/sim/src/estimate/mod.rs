@@ -15,6 +15,7 @@ mod sizes;
 mod traffic;
 
 use crate::model::{Model, Probe, Sample, Traffic};
+use crate::traffic::{TierShare, asked};
 use sizes::Cost;
 pub use sizes::{RowBytes, network_bytes};
 use traffic::Load;
@@ -48,6 +49,10 @@ pub struct Estimate {
     pub link_transmissions: f64,
     /// The traffic entries, in the order of the scenario.
     pub traffic: Vec<EntryEstimate>,
+    /// The share of each tier's links that the Poisson traffic asks for; empty without such traffic.
+    pub tiers: Vec<TierShare>,
+    /// The share of a link that payload in full frames can have.
+    pub payload_share_max: f64,
     /// The sampled series, in the order of the scenario.
     pub samples: Vec<SeriesEstimate>,
     /// The memory in bytes of hosts, switches, ports and routes.
@@ -84,7 +89,7 @@ pub struct SeriesEstimate {
 
 impl Estimate {
     /// How each number was got and what it can't know, by the name of its field.
-    pub const HOW: [(&str, &str); 17] = [
+    pub const HOW: [(&str, &str); 19] = [
         ("hosts", "counted"),
         ("switches", "counted"),
         ("links", "counted; each has two output ports"),
@@ -110,6 +115,12 @@ impl Estimate {
             "link_transmissions",
             "data packets and as many acknowledgements or credits, times the links of a path",
         ),
+        (
+            "tiers",
+            "the mean over all random pairs and equal-cost paths, of the bytes that Poisson traffic hands over while it \
+             arrives; headers, control packets and retransmissions do not count",
+        ),
+        ("payload_share_max", "the payload of a full frame by its bytes on the wire"),
         ("samples", "ports or live flows times simulated time over `every`; a row a packet for `rtt`"),
         ("network_bytes", "hosts, links and classes times measured bytes"),
         ("memory_bytes", "the network, live flows, rows of flows and of samples, times measured bytes"),
@@ -170,6 +181,8 @@ impl Estimate {
             packets,
             link_transmissions,
             traffic: model.traffic.iter().zip(&loads).map(entry).collect(),
+            tiers: asked(model),
+            payload_share_max: model.framing.payload_share(),
             samples,
             network_bytes: sizes::model_bytes(model, flows),
             cpu_s: cost.seconds(),

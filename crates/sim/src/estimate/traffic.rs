@@ -151,12 +151,6 @@ impl Ways<'_> {
         self.model.stop.map_or(f64::INFINITY, Time::as_secs_f64)
     }
 
-    /// The share of bytes on the wire that is payload, in full frames.
-    fn goodput(&self) -> f64 {
-        let framing = self.model.framing;
-        f64::from(framing.payload_max) / f64::from(framing.wire_max())
-    }
-
     /// Looks at the path between two hosts; the ports are left in `self.ports`.
     fn look(&mut self, src: NodeId, dst: NodeId, key: u64, of: &mut Sampled) {
         let topology = &self.model.topology;
@@ -171,7 +165,7 @@ impl Ways<'_> {
         of.hops += self.ports.len() as f64;
         of.way_s += there;
         of.rtt = Wait { mean: of.rtt.mean + rtt, longest: of.rtt.longest.max(rtt) };
-        of.rate += slowest.map_or(0.0, |rate| rate.as_bps_f64() / 8.0) * self.goodput();
+        of.rate += slowest.map_or(0.0, |rate| rate.as_bps_f64() / 8.0) * self.model.framing.payload_share();
     }
 
     /// The time from the sending of a packet until its acknowledgement has been handled.
@@ -197,8 +191,9 @@ impl Ways<'_> {
         let looked = paths.len().max(1) as f64;
         let sampled = sampled.mean(looked);
         let scale = started.len() as f64 / looked;
-        let rate_of =
-            |port: &PortId| self.model.topology.port(*port).rate.as_bps_f64() / 8.0 * self.goodput();
+        let rate_of = |port: &PortId| {
+            self.model.topology.port(*port).rate.as_bps_f64() / 8.0 * self.model.framing.payload_share()
+        };
         // The time in which a link carries all that is to cross it, and the share of a flow there.
         let drain = busy.iter().map(|(port, (_, bytes))| bytes / rate_of(port)).fold(0.0, f64::max);
         let first = started.first().map_or(0.0, |flow| flow.start.as_secs_f64());

@@ -16,6 +16,7 @@ pub use window::{FlowCounts, Measured, Window, WindowEnd};
 
 use crate::net::FlowControlSummary;
 use crate::trace::Trace;
+use crate::traffic::TierShare;
 use crate::warnings::Warning;
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,8 @@ pub struct Summary {
     pub warnings: Vec<Warning>,
     /// The window of measurement, and what flows did in it.
     pub measured: Measured,
+    /// The share of each tier's links that the Poisson traffic asked for; empty without such traffic.
+    pub asked: Vec<TierShare>,
     /// The effects of priority flow control, if the network has it.
     pub flow_control: Option<FlowControlSummary>,
     /// The counters of shims, by traffic entry and host.

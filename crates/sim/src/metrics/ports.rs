@@ -4,6 +4,7 @@ use super::table::{Described, Table, Values};
 use super::window::PortWindow;
 use crate::model::Model;
 use crate::net::{DropReason, Networks};
+use crate::traffic::tier_name;
 use clearway_topology::{NodeId, PortId};
 use clearway_units::sort_by_key;
 
@@ -19,7 +20,7 @@ pub fn port_table(model: &Model, nets: &Networks, measured: Vec<PortWindow>) -> 
 }
 
 /// The columns of the window of measurement.
-fn window_columns(ports: &[PortWindow]) -> [Described; 8] {
+fn window_columns(ports: &[PortWindow]) -> [Described; 9] {
     let ints = |of: fn(&PortWindow) -> u64| Values::sparse_ints(ports.iter().map(of));
     let reals = |of: fn(&PortWindow) -> f64| Values::sparse_reals(ports.iter().map(of));
     [
@@ -28,6 +29,12 @@ fn window_columns(ports: &[PortWindow]) -> [Described; 8] {
             "1",
             "share of the window of measurement during which the link was busy; NaN if the run ended before the window",
             reals(|port| port.utilisation),
+        ),
+        (
+            "window_data_bytes",
+            "B",
+            "bytes of flows in the packets sent in the window, retransmissions included",
+            ints(|port| port.data_bytes),
         ),
         ("window_queue_max_bytes", "B", "queue_max_bytes in the window", ints(|port| port.queue_max_bytes)),
         (
@@ -222,16 +229,4 @@ impl Ports<'_> {
             ),
         ]
     }
-}
-
-/// The names of the tiers that a port joins.
-fn tier_name((from, to): (u8, u8)) -> String {
-    let level = |tier| match tier {
-        0 => "host".into(),
-        1 => "tor".into(),
-        2 => "agg".into(),
-        3 => "core".into(),
-        other => format!("tier{other}"),
-    };
-    format!("{}->{}", level(from), level(to))
 }

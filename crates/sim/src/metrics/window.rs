@@ -47,6 +47,8 @@ impl FlowCounts {
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Counts {
     used: Used,
+    /// The bytes of flows in the packets sent.
+    data_bytes: u64,
     marks: u64,
     drops: ByReason<u64>,
     /// The integral over time of the bytes that wait, in byte picoseconds.
@@ -61,6 +63,7 @@ impl Counts {
         let now = net.now();
         Counts {
             used: net.used(port),
+            data_bytes: net.sent(port).payload,
             marks: net.marks(port),
             drops: net.drops(port),
             bytes_area: net.queue_bytes_area(port),
@@ -193,6 +196,8 @@ pub struct Measured {
 pub struct PortWindow {
     /// The share of the window in which the link was busy; NaN for a window without length.
     pub utilisation: f64,
+    /// The bytes of flows in the packets sent, retransmissions included.
+    pub data_bytes: u64,
     pub queue_max_bytes: u64,
     pub queue_mean_bytes: f64,
     pub credit_queue_max: u64,
@@ -207,6 +212,7 @@ impl PortWindow {
     /// A window in which nothing could happen.
     const EMPTY: PortWindow = PortWindow {
         utilisation: f64::NAN,
+        data_bytes: 0,
         queue_max_bytes: 0,
         queue_mean_bytes: f64::NAN,
         credit_queue_max: 0,
@@ -224,6 +230,7 @@ impl PortWindow {
         let longest = |queues: &mut dyn Iterator<Item = u64>| queues.max().unwrap_or(0);
         PortWindow {
             utilisation: now.used.since(before.used).share(net.ports[port].rate, seconds),
+            data_bytes: now.data_bytes - before.data_bytes,
             queue_max_bytes: net.queue_max_bytes(port),
             queue_mean_bytes: (now.bytes_area - before.bytes_area) as f64 / ps,
             credit_queue_max: longest(

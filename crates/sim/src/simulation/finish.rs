@@ -7,6 +7,7 @@ use crate::hosts::Glance;
 use crate::ids::Id;
 use crate::metrics::{Ended, Results, ShimSummary, Spooled, Summary, port_table};
 use crate::trace::{TRACES_ARE_TAKEN, Trace};
+use crate::traffic::asked;
 use crate::warnings::warnings;
 use clearway_proto::Stats;
 use clearway_units::sort_by_key;
@@ -114,6 +115,7 @@ impl Simulation {
             traffic: self.model.traffic.iter().map(|entry| entry.name.clone()).collect(),
             warnings: warnings(&self.model),
             measured,
+            asked: asked(&self.model),
             flow_control: self.nets.flow_control(&self.model.topology),
             packets,
             bytes,

@@ -3,9 +3,12 @@
 mod cdf;
 mod lists;
 mod pairs;
+mod tiers;
 mod workloads;
 
 pub use cdf::{Cdf, CdfError};
 pub use lists::{HtsimUnit, ListError, ListFormat, ListRules, ListedFlow, detect_format, parse_list};
 pub use pairs::{random_pair, random_permutation};
+pub use tiers::TierShare;
+pub(crate) use tiers::{Crossed, asked, crossed, tier_name};
 pub use workloads::{WORKLOADS, WorkloadInfo};

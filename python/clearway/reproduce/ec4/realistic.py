@@ -58,6 +58,7 @@ def scenario(
                 "hosts": {"share": 0.5, "from": start},
                 "workload": workload,
                 "load": load,
+                "load_of": "ns2",
                 "flows": flows // 2,
             }
             for name, transport, start in (("compared", dict(made), 0.0), ("windows", dict(other), 0.5))

@@ -23,6 +23,9 @@ WORKLOADS = {
     "data-mining": "Data Mining",
 }
 FULL = 100_000
+#: Arrivals at the rate of the authors' script. The paper's text sets the load "for ToR up-links"; the script counts
+#: headers and flows inside a rack too, so that the payload on the uplinks is less than the load.
+ARRIVALS = {"kind": "poisson", "load_of": "ns2"}
 #: Colours of the transports, as numbers of `Look.color`.
 COLORS = own("expresspass", "dctcp", "rcp", "dx", "hull")
 BUCKETS = {"S (< 10 KB)": "S", "M (10-100 KB)": "M", "L (100 KB-1 MB)": "L", "XL (> 1 MB)": "XL"}
@@ -86,5 +89,5 @@ def scenario(
         "host": {"processing_delay": "1 us"},
         "switch": {"buffer": f"{384.5 * rate_gbps / 10} KB"},
         "transport": dict(transport),
-        "traffic": [{"name": "flows", "kind": "poisson", "workload": workload, "load": load, "flows": flows}],
+        "traffic": [{"name": "flows", **ARRIVALS, "workload": workload, "load": load, "flows": flows}],
     }

@@ -86,7 +86,14 @@ def incast(rate: int) -> dict[str, Any]:
 def web(rate: int, flows: int) -> dict[str, Any]:
     """Web search on 192 hosts."""
     topology = {"kind": "oversubscribed-fat-tree", "rate": f"{rate} Gbps", "delay": "1 us"}
-    traffic = {"name": "web", "kind": "poisson", "workload": "web-search", "load": 0.6, "flows": flows}
+    traffic = {
+        "name": "web",
+        "kind": "poisson",
+        "workload": "web-search",
+        "load": 0.6,
+        "load_of": "ns2",
+        "flows": flows,
+    }
     return {"name": "web", "topology": topology, "traffic": [traffic]}
 
 

@@ -122,6 +122,7 @@ def made(workload: str, load: float, transport: Mapping[str, Any], arrivals_ms: 
         "kind": "poisson",
         "workload": WORKLOADS[workload],
         "load": load,
+        "load_of": "ns2",
         "flows": 100_000_000,
         "stop": f"{arrivals_ms} ms",
     }

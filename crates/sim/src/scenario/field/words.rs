@@ -60,6 +60,16 @@ choice! {
 }
 
 choice! {
+    /// The links that the load of Poisson traffic is about.
+    pub enum LoadOf {
+        Bottleneck = "bottleneck",
+        Uplinks = "uplinks",
+        Hosts = "hosts",
+        Ns2 = "ns2",
+    }
+}
+
+choice! {
     /// The directions of a link.
     pub enum Direction {
         Both = "both",

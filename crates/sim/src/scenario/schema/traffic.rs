@@ -56,7 +56,7 @@ declare! {
 }
 
 declare! {
-    /// Flows that arrive by a Poisson process between random pairs of hosts, at a load of the network.
+    /// Flows that arrive by a Poisson process between random pairs of hosts, at a load of some links.
     pub table PoissonTable {
         /// Sizes of flows: the name of a built-in workload (`clearway list workloads`). One of `workload`, `cdf` and
         /// `size` is needed.
@@ -67,13 +67,23 @@ declare! {
         cdf_hash: Option<String> = none;
         /// Sizes of flows: all the same.
         size: Option<Bytes> = none in "1 B" to "1 TB";
-        /// The share of the capacity of the switches' uplinks (of the host links, where nothing is oversubscribed) that
-        /// the flows ask for: hosts x link rate x load / (mean size on the wire) / oversubscription flows arrive in a
-        /// second. Sizes on the wire are payload times full frame / `payload`.
+        /// The share of the links named by `load_of` that the flows ask for while they arrive, above 0 and at most 1. It
+        /// counts the payload of flows alone: headers, acknowledgements, credits and retransmissions come on top, so that
+        /// no link can carry more than the payload of a full frame by its bytes on the wire, 0.949 by default. Loads of
+        /// several traffic entries add up.
         load: f64 = required;
-        /// The mean size from which the arrival rate is set. Without it, the one that the authors of the workload
-        /// use, if they state one (web-search 1,654,275 B, data-mining 7,410,212 B, cache-follower 701,490 B,
-        /// web-server 63,735 B, 1 to 4 % below that of the distribution), else the mean of the distribution.
+        /// The links that `load` is about. Flows arrive at such a rate that these carry that share on average: over both
+        /// directions, weighted by rate, of the links that this traffic can cross, all pairs of `hosts` being equally
+        /// likely and all switches dividing equally among shortest paths. `"uplinks"`: the links between ToR switches and
+        /// other switches. `"hosts"`: the links of hosts. `"bottleneck"`: the links between those two tiers of the network
+        /// that this traffic loads most, which are the links of hosts where nothing is oversubscribed. `"ns2"`: no links,
+        /// but the rule of the ExpressPass authors' ns-2 script, with which their results compare: hosts x link rate x
+        /// load / (mean size on the wire) / oversubscription flows arrive in a second. Headers count there, flows inside
+        /// a rack too, and `hosts` are taken to have the uplinks for themselves.
+        load_of: LoadOf = "bottleneck";
+        /// The mean size from which the arrival rate is set. Without it, the mean of the distribution; with `load_of =
+        /// "ns2"`, the one that the authors of the workload use, if they state one (web-search 1,654,275 B, data-mining
+        /// 7,410,212 B, cache-follower 701,490 B, web-server 63,735 B, 1 to 4 % below that of the distribution).
         mean: Option<Bytes> = none in "1 B" to "1 TB";
         /// The number of flows.
         flows: u64 = "1000" in "1" to "100000000";

@@ -110,6 +110,15 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
             refused_with("load = 0.4", "load = nan"),
             "x.toml:20: traffic.web.load = NaN: write a number, such as 0.5",
         ),
+        (
+            refused_with("load = 0.4", "load = 0.4\nload_of = \"uplinks\""),
+            "x.toml:21: traffic.web.load_of = \"uplinks\": is about links between ToR switches and other switches, and \
+             this traffic crosses none; write \"hosts\" or \"bottleneck\"",
+        ),
+        (
+            refused_with("load = 0.4", "load = 0.4\nload_of = \"tor\""),
+            "x.toml:21: traffic.web.load_of = \"tor\": write \"bottleneck\" or \"uplinks\" or \"hosts\" or \"ns2\"",
+        ),
         (refused_with("load = 0.4", ""), "x.toml:16: traffic.web.load: is missing; write number"),
         (
             refused_with("web-search", "web-surch"),

@@ -6,7 +6,7 @@ use super::*;
 fn the_arrival_rate_is_that_of_the_authors_on_their_tree() {
     let scenario = parse(
         "[topology]\nkind = \"oversubscribed-fat-tree\"\n[transport]\nname = \"dctcp\"\n\
-         [[traffic]]\nkind = \"poisson\"\nworkload = \"web-search\"\nload = 0.6\n",
+         [[traffic]]\nkind = \"poisson\"\nworkload = \"web-search\"\nload = 0.6\nload_of = \"ns2\"\n",
     );
     // hosts x link rate x load / (mean size on the wire) / oversubscription
     let rate = 192.0 * 10e9 / 8.0 * 0.6 / (1_654_275.0 * 1538.0 / 1460.0) / 3.0;
@@ -15,10 +15,78 @@ fn the_arrival_rate_is_that_of_the_authors_on_their_tree() {
 }
 
 #[test]
-fn a_mean_of_ones_own_replaces_the_published_one() {
+fn a_mean_of_ones_own_replaces_the_published_one_and_that_of_the_distribution() {
     let gap = |pairs: &[(&str, &str)]| poisson(&parse_with(VALID, &set(pairs)).unwrap()).mean_gap_s;
-    let ratio = gap(&[("traffic.web.mean", "3308550 B")]) / gap(&[]);
-    assert!((ratio - 2.0).abs() < 1e-12);
+    let (ns2, own) = (("traffic.web.load_of", "ns2"), ("traffic.web.mean", "3308550 B"));
+    assert!((gap(&[ns2, own]) / gap(&[ns2]) - 2.0).abs() < 1e-12);
+    let sizes = poisson(&parse(VALID)).sizes.mean();
+    assert!((gap(&[own]) / gap(&[]) - 3_308_550.0 / sizes).abs() < 1e-12, "links carry what is drawn");
+}
+
+/// Returns the share of each tier that flows of 1 MB at this load ask for on a network, as `name share` each.
+fn asked(topology: &str, load: &str) -> Vec<String> {
+    let text = format!(
+        "[topology]\n{topology}\n[transport]\nname = \"dctcp\"\n\
+         [[traffic]]\nkind = \"poisson\"\nsize = \"1 MB\"\nload = 0.6\n{load}\n"
+    );
+    let scenario = parse(&text);
+    check_reads_back(&scenario);
+    let shares = scenario.estimate().tiers;
+    shares.iter().map(|share| format!("{} {:.4}", share.tier, share.asked)).collect()
+}
+
+#[test]
+fn a_load_is_the_share_of_payload_that_the_named_links_carry_on_average() {
+    // Three hosts to an uplink at each ToR. A flow leaves its rack with 36/47.
+    let racks = "kind = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 12\nrate = \"10 Gbps\"\n\
+                 uplink_rate = \"10 Gbps\"";
+    let at = |load: &str| asked(racks, load);
+    let of_uplinks = format!("host->tor {:.4}", 0.6 / 3.0 * 47.0 / 36.0);
+    assert_eq!(at("load_of = \"uplinks\"")[0], of_uplinks);
+    assert_eq!(at("load_of = \"uplinks\"")[2..], ["tor->agg 0.6000", "agg->tor 0.6000"]);
+    assert_eq!(at(""), at("load_of = \"uplinks\""), "the busiest tier");
+    let of_hosts = format!("tor->agg {:.4}", 0.6 * 3.0 * 36.0 / 47.0);
+    assert_eq!(at("load_of = \"hosts\"")[1..3], ["tor->host 0.6000".to_string(), of_hosts]);
+    // The rule of the script asks for less: headers count there, and flows that stay in a rack.
+    let of_script = format!("tor->agg {:.4}", 0.6 * 1460.0 / 1538.0 * 36.0 / 47.0);
+    assert_eq!(at("load_of = \"ns2\"")[2], of_script);
+    // Hosts of two racks load the uplinks of these alone, which are half of all.
+    let hosts: Vec<u32> = (0..24).collect();
+    assert_eq!(at(&format!("hosts = {hosts:?}\nload_of = \"uplinks\""))[2], "tor->agg 0.3000");
+}
+
+#[test]
+fn the_bottleneck_is_the_tier_that_the_traffic_loads_most() {
+    let tree = "kind = \"clos3\"\npods = 4\ntors_per_pod = 2\naggs_per_pod = 2\nhosts_per_tor = 4\nrate = \"10 Gbps\"";
+    for (topology, tier) in [
+        ("kind = \"star\"\nhosts = 5", "host->tor"),
+        ("kind = \"dumbbell\"\npairs = 4", "tor->tor"),
+        ("kind = \"fat-tree\"\nk = 4", "host->tor"),
+        ("kind = \"oversubscribed-fat-tree\"", "tor->agg"),
+        (
+            &format!(
+                "{tree}\ncores = 2\nuplinks_per_agg = 1\nagg_rate = \"20 Gbps\"\ncore_rate = \"10 Gbps\""
+            ),
+            "agg->core",
+        ),
+    ] {
+        let shares = asked(topology, "");
+        assert!(shares.contains(&format!("{tier} 0.6000")), "{topology}: {shares:?}");
+    }
+}
+
+#[test]
+fn hosts_in_other_racks_change_the_arrivals_that_load_the_uplinks_alike() {
+    let gap = |hosts: u32| {
+        let text = format!(
+            "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = {hosts}\n\
+             uplink_rate = \"10 Gbps\"\n[transport]\nname = \"dctcp\"\n\
+             [[traffic]]\nkind = \"poisson\"\nsize = \"1 MB\"\nload = 0.6\n"
+        );
+        poisson(&parse(&text)).mean_gap_s
+    };
+    // The same uplinks, and 36 of 47 or 51 of 67 flows that cross two of them.
+    assert!((gap(17) / gap(12) - (51.0 / 67.0) / (36.0 / 47.0)).abs() < 1e-12);
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! The tables `[[traffic]]`: from their keys to flows.
 
 mod flows;
+mod load;
 mod rounds;
 
 use super::document::{Document, Path};
 use super::error::Result;
-use super::field::{Chosen, HostRef};
+use super::field::{Chosen, HostRef, LoadOf};
 use super::files::{self, Files};
 use super::memory::Limit;
 use super::networks::Format;
@@ -18,6 +19,7 @@ use clearway_schema::Declared;
 use clearway_schema::suggestion;
 use clearway_topology::{NodeId, Topology};
 use clearway_units::{Span, Time, sort_by_key};
+use load::Arrivals;
 use std::sync::Arc;
 
 /// The largest number of flows in a list.
@@ -293,17 +295,17 @@ impl Surroundings<'_> {
         }
         self.check_stop(at, table.start, table.stop)?;
         let hosts = self.hosts(at, &table.hosts)?;
-        let mean =
-            table.mean.map(|mean| mean.get() as f64).or(published).unwrap_or_else(|| sizes.mean()).max(1.0);
-        let on_wire = mean * f64::from(self.framing.wire_max()) / f64::from(self.framing.payload_max);
-        let capacity: f64 = hosts
-            .iter()
-            .flat_map(|&host| self.topology.ports_of(host))
-            .map(|&port| self.topology.port(port).rate.as_bps_f64())
-            .sum();
-        // Where uplinks abound the host links are what fills up.
-        let oversubscription = self.topology.oversubscription().max(1.0);
-        let flows_per_s = capacity / 8.0 * load / on_wire / oversubscription;
+        let own = table.mean.map(|mean| mean.get() as f64);
+        let mean = match table.load_of {
+            LoadOf::Ns2 => own.or(published),
+            _ => own,
+        };
+        let mean = mean.unwrap_or_else(|| sizes.mean()).max(1.0);
+        let arrivals = Arrivals { topology: self.topology, framing: self.framing, hosts: &hosts, mean };
+        let flows_per_s = match arrivals.flows_per_s(load, table.load_of) {
+            Ok(flows_per_s) => flows_per_s,
+            Err(problem) => return refuse("load_of", problem),
+        };
         let mean_gap_s = 1.0 / flows_per_s;
         let (flows, start, stop) = (table.flows, table.start, table.stop);
         let last = start.as_secs_f64() + mean_gap_s * flows as f64;
