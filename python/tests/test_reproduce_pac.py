@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import polars as pl
@@ -78,6 +79,12 @@ def test_goodput_that_is_kept_is_compared_with_the_best_at_fewer_senders_where_i
     assert found.mean == pytest.approx((0.6 * 0.4 * 0.5**3) ** 0.2)
     assert found.low < 0.5 < found.high
     assert common.kept(rows.filter(pl.col("senders") < 12), "x").mean == pytest.approx(1000 / 900)
+
+
+def test_a_number_of_senders_at_which_no_round_ends_is_the_worst() -> None:
+    rows = sweep({10: [900] * 5, 11: [1000] * 5, 12: [float("nan")] * 5, 13: [950] * 5})
+    assert math.isnan(common.kept(rows, "x").mean)
+    assert math.isnan(common.least(rows, "x").mean)
 
 
 def test_a_transport_is_ahead_by_the_least_ratio_at_equal_senders_from_a_number_on() -> None:

@@ -232,14 +232,19 @@ def kept(rows: pl.DataFrame, transport: str) -> Estimate:
     for count, value in zip(points[1:], values[1:], strict=True):
         ratios.append(paired_ratio(draws(rows, transport, at(count)), draws(rows, transport, at(best))))
         best = count if value > values[points.index(best)] else best
-    return min(ratios, key=lambda one: one.mean)
+    return lowest(ratios)
 
 
 def ahead(rows: pl.DataFrame, ours: str, theirs: str, start: int) -> Estimate:
     """Goodput over that of another transport with as many senders, where this is least from a number of them on."""
     of = {name: set(rows.filter(pl.col("transport") == name)["senders"]) for name in (ours, theirs)}
     points = sorted(count for count in of[ours] & of[theirs] if count >= start)
-    return min((compared(rows, ours, theirs, at(count)) for count in points), key=lambda one: one.mean)
+    return lowest([compared(rows, ours, theirs, at(count)) for count in points])
+
+
+def lowest(found: Sequence[Estimate]) -> Estimate:
+    """The estimate with the lowest mean; one that is no number, as where no round ended, is lower than any."""
+    return min(found, key=lambda one: -math.inf if math.isnan(one.mean) else one.mean)
 
 
 def first_timeout_of(one: pl.DataFrame) -> int | None:
@@ -264,7 +269,9 @@ def timeouts(rows: pl.DataFrame, transport: str) -> int:
 
 def least(rows: pl.DataFrame, transport: str, start: int = 0) -> Estimate:
     """Least goodput in Mbps from a number of senders on."""
-    return each(rows.filter(pl.col("senders") >= start), transport, lambda one: float(min(one["goodput_bps"])) / 1e6)
+    return each(
+        rows.filter(pl.col("senders") >= start), transport, lambda one: float(one["goodput_bps"].to_numpy().min()) / 1e6
+    )
 
 
 def most(rows: pl.DataFrame, transport: str, start: int = 0) -> Estimate:

@@ -127,7 +127,7 @@ def shape(rows: pl.DataFrame, beyond: int) -> dict[str, judge.Measured]:
         return float(max(one["goodput_bps"]))
 
     def low(one: pl.DataFrame) -> float:
-        return float(min(one.filter(pl.col("senders") >= beyond)["goodput_bps"]))
+        return float(one.filter(pl.col("senders") >= beyond)["goodput_bps"].to_numpy().min())
 
     found: dict[str, judge.Measured] = {"PAC, least over the best before": common.kept(rows, "pac")}
     for name in WINDOWS:
