@@ -19,7 +19,7 @@ class Run(Protocol):
 
     @property
     def summary(self) -> Mapping[str, Any]:
-        """What the run was and how it ended."""
+        """The setting of the run and how it ended."""
 
 
 def of_run(run: Run) -> Sequence[_Warning]:

@@ -53,7 +53,9 @@ def speed_ups(rcp: float, dctcp_large: float = 1.5) -> dict[str, pl.DataFrame]:
 def test_a_range_of_gains_is_not_reproduced_where_another_transport_gains_more() -> None:
     kept, broken = (row(fig21.check(speed_ups(rcp)), "fig21-speedup-expresspass") for rcp in (1.2, 5.87))
     assert kept.verdict == "reproduced"
-    assert (broken.verdict, broken.cells) == ("not reproduced", (0, 0)), "although both ends of the range are as printed"
+    assert (broken.verdict, broken.cells) == ("not reproduced", (0, 0)), (
+        "although both ends of the range are as printed"
+    )
     assert "RCP, Web Server M: 0.34" in broken.note
 
 

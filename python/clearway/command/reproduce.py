@@ -111,7 +111,7 @@ def reproduce(
 
 
 def cost_text(wanted: list[Job], processes: int | None) -> str:
-    """What simulations will take in all, in words."""
+    """The cost of simulations in all, in words."""
     import clearway.reproduce as reproduction
     from clearway import units
     from clearway.reproduce.work import cores

@@ -131,7 +131,7 @@ def by_statistic(value: Estimate, by: Rule) -> Estimate:
 
 
 def texts(claim: Claim, shown: Mapping[str, Estimate], form: str) -> str:
-    """What was measured, in words."""
+    """The measured numbers, in words."""
     unit = "" if claim.unit == "1" or claim.unit.startswith("mixed") or not claim.states_number else f" {claim.unit}"
     parts = [value.text(form) if name == "value" else f"{name}: {value.text(form)}" for name, value in shown.items()]
     return ", ".join(parts) + unit

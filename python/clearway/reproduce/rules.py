@@ -1,4 +1,4 @@
-"""What decides a claim, declared in `claims/<paper>.rules.toml`: conditions with their thresholds, and the statistic.
+"""The rules that decide claims, declared in `claims/<paper>.rules.toml`: conditions with their thresholds, and the statistic.
 
 A figure measures quantities and gives them names. Which of them must be how large for a claim to hold stands in these
 files alone, beside the claims and their tolerances.
@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 from clearway._clearway import Error
 from clearway.reproduce.claims import claims
 
-#: What is taken of the draws of a quantity, one a seed. A ratio paired by seed has the geometric mean.
+#: The statistic that is taken of the draws of a quantity, one a seed. A ratio paired by seed has the geometric mean.
 Statistic = Literal["mean", "median"]
 #: The sides of the limit of a condition that a rule may name.
 LIMITS = ("least", "most")
@@ -46,11 +46,11 @@ class Condition:
 
 @dataclass(frozen=True)
 class Rule:
-    """What decides a claim beside its number and tolerance."""
+    """The part of a claim's verdict that its number and tolerance do not decide."""
 
     conditions: tuple[Condition, ...] = ()
     statistic: Statistic = "mean"
-    #: The same claim in this paper or another one, `paper/claim`, with which it is counted once.
+    #: A claim, in this paper or another one, that states the same, `paper/claim`; both are counted once.
     same_as: str = ""
 
 

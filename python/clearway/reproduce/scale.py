@@ -35,7 +35,7 @@ def jobs_at(figure: Figure, scale: str) -> list[Job]:
 
 
 def more(job: Job, later: int) -> Job:
-    """The same simulation with a later seed."""
+    """A simulation with a later seed in its place."""
     if not later:
         return job
     seed = job.params["seed"] + later
@@ -45,7 +45,7 @@ def more(job: Job, later: int) -> Job:
 
 @dataclass(frozen=True)
 class Cost:
-    """What the simulations of a figure take, by the estimate of each."""
+    """The cost of the simulations of a figure, by the estimate of each."""
 
     runs: int = 0
     cpu_s: float = 0.0
@@ -64,7 +64,7 @@ class Cost:
 
 
 def cost(jobs: Iterable[Job]) -> Cost:
-    """What simulations will take. Those that differ by their seed alone are taken to cost the same."""
+    """The cost of simulations. Those that differ by their seed alone are taken to cost the same."""
     total = Cost()
     for job in jobs:
         total += cost_of(json.dumps({**job.scenario, "seed": 1}, sort_keys=True))
@@ -73,7 +73,7 @@ def cost(jobs: Iterable[Job]) -> Cost:
 
 @cache
 def cost_of(scenario: str) -> Cost:
-    """What one simulation will take."""
+    """The cost of one simulation."""
     known = load_scenario(json.loads(scenario)).estimate()
     return Cost(1, known["cpu_s"], known["memory_bytes"], known["payload_bytes"])
 

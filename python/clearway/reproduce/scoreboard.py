@@ -86,7 +86,7 @@ def tested(of: Iterable[Score]) -> list[Score]:
 
 
 def credit(of: Score) -> float:
-    """What a claim adds to the share that holds: of a table the share of its cells, of any other claim 1 or 0."""
+    """The part that a claim adds to the share that holds: of a table the share of its cells, of any other 1 or 0."""
     if of.finding is None:
         return 0.0
     inside, cells = of.finding.cells

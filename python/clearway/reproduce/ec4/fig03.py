@@ -27,7 +27,7 @@ from clearway.result import Run
 
 CASES = {"joins": ("20 ms", "0 s"), "is joined": ("0 s", "20 ms")}
 OTHERS = {"dctcp": DCTCP, "cubic": {"name": "cubic"}, "timely": {"name": "timely"}}
-#: What a full link of 10 Gbps delivers of payload.
+#: The payload that a full link of 10 Gbps delivers.
 PAYLOAD_BPS = 10e9 * PAYLOAD / FRAME
 
 

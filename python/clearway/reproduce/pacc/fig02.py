@@ -157,7 +157,7 @@ def over(tables: Tables, one: tuple[str, str], other: tuple[str, str]) -> stats.
 
 
 def check_unfair(tables: Tables) -> Finding:
-    """How far DCQCN's long flow and its short ones are apart, and the short ones among each other."""
+    """The distance between DCQCN's long flow and its short ones, and between the short ones."""
     dcqcn, window = of(tables["rows"], "dcqcn"), of(tables["rows"], "dcqcn, window")
     note = (
         f"notifications {spread(dcqcn['long_notices'])} and {spread(dcqcn['short_notices'], 1)}; with a window "
@@ -195,7 +195,7 @@ def check_differences(tables: Tables) -> Finding:
 
 
 def check_total(tables: Tables) -> Finding:
-    """What the bottleneck carries under both."""
+    """The traffic that the bottleneck carries under both."""
     totals = {paper: over_draws(of(tables["rows"], name)["total_gbps"]) for paper, name in BOTH.items()}
     note = "on the wire; the port is busy throughout in both"
     return judge.judge(claim("pacc", "fig02a-total-throughput"), totals, form=".2f", note=note, reading=READING)
