@@ -1,4 +1,4 @@
-"""The rules that decide claims, declared in `claims/<paper>.rules.toml`: conditions with their thresholds, and the statistic.
+"""The rules that decide claims: conditions with their thresholds, and the statistic, in `claims/<paper>.rules.toml`.
 
 A figure measures quantities and gives them names. Which of them must be how large for a claim to hold stands in these
 files alone, beside the claims and their tolerances.
