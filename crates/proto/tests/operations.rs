@@ -167,6 +167,21 @@ fn every_byte_arrives_once_and_in_order_and_both_ends_finish_whatever_happens() 
     fuzz(those_that_recover(), step().boxed(), Pair::finish);
 }
 
+/// The pacer of HULL updates its rate at the very instant at which the card asks for a packet, before its timer is called.
+#[test]
+fn a_pacer_sends_a_packet_only_if_it_said_so_though_its_rate_changes_at_that_instant() {
+    let transport = AnyTransport::by_name("hull").expect("a transport with a pacer");
+    let port = Some(PortConfig { rate: Rate::gbps(5), buffer: 24_608, mark_above: 12_304 });
+    let to_receiver = Wire { port, ..Wire::default() };
+    let limit = Time::ZERO + Span::from_secs(24 * 3600);
+    let seed = 3_210_514_790_821_808_613;
+    let network =
+        Network { instant: false, established: false, seed, to_receiver, limit, ..Network::default() };
+    let again = Step::Again(0, 6_883_214_376_712_226_795);
+    let steps = [Step::Write(1, 38_556), Step::Write(0, 39_420), Step::Advance(Span::from_us(9)), again];
+    play(&transport, &network, &steps).finish();
+}
+
 /// The network answers a question while the card still sends it, and loses all other answers.
 #[test]
 fn data_that_may_leave_while_the_card_sends_a_question_leaves_behind_it() {

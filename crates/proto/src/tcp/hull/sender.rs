@@ -106,6 +106,10 @@ impl crate::endpoint::Sender for HullSender {
     }
 
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        // An update of the rate that is due just now can free the first packet. The timer, which is due too, sees to it.
+        if !self.wants_transmit(cx.now) {
+            return None;
+        }
         self.take_over(cx);
         let packet = match self.held.front() {
             Some(packet) if self.pacer.ready_at(packet.wire) <= cx.now => {
