@@ -64,7 +64,7 @@ def test_every_workload_transport_and_seed_is_run_and_causes_are_isolated_at_the
     table = pl.DataFrame([dict(job.params) for job in quick])
     assert table.is_unique().all()
     assert len(quick) == 2 * len(SEEDS) * (len(TRANSPORTS) + len(fig07.BESIDE))
-    full = pl.DataFrame([dict(job.params) for job in fig07.jobs("full")])
+    full = pl.DataFrame([dict(job.params) for job in fig07.jobs("paper")])
     assert set(full.filter(pl.col("transport").is_in(list(fig07.OTHERS)))["load"]) == {fig07_cells.MIDDLE}
     for job in quick:
         assert job.scenario["seed"] == job.params["seed"], "all transports get the same flows"
