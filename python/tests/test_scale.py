@@ -42,9 +42,11 @@ def test_the_cost_of_a_figure_is_the_sum_of_its_runs_and_the_memory_of_the_large
 def test_the_share_of_the_papers_size_is_that_of_the_bytes_of_the_largest_run() -> None:
     (figure,) = reproduce.find("expresspass/fig21")
     quick, paper = (max(map(sent, figure.jobs(name))) for name in ("quick", "paper"))
-    assert scale.share(figure, "quick") == pytest.approx(quick / paper)
-    assert scale.share(figure, "quick") == pytest.approx(600 / 100_000, rel=0.02), "600 of 100,000 flows of web search"
-    assert scale.share(figure, "paper") == 1
+    assert scale.share(figure, figure.jobs("quick")) == pytest.approx(quick / paper)
+    assert scale.share(figure, figure.jobs("quick")) == pytest.approx(600 / 100_000, rel=0.02), (
+        "600 of 100,000 flows of web search"
+    )
+    assert scale.share(figure, figure.jobs("paper")) == 1
 
 
 def sent(job: Job) -> int:

@@ -68,12 +68,12 @@ def catalog(what: str) -> list[dict[str, Any]]:
 
 def figures() -> list[dict[str, Any]]:
     """The figures that can be reproduced."""
-    from clearway.reproduce import cost, jobs_at
+    from clearway.reproduce import all_jobs, cost
     from clearway.reproduce import figures as known
 
     return [
         {"name": name, "summary": one.title, "doc": one.doc}
-        | {scale: asdict(cost(jobs_at(one, scale))) for scale in ("quick", "paper")}
+        | {scale: asdict(cost(all_jobs(one, scale))) for scale in ("quick", "paper")}
         for name, one in known().items()
     ]
 

@@ -40,7 +40,8 @@ Examples:
     type=Choice(["quick", "paper", "full"]),
     default="quick",
     show_default=True,
-    help="Size of the simulations: quick, those of the papers, or these with four times as many seeds.",
+    help="Size of the simulations: quick, the papers' own (three smaller sizes where that takes more than an hour), "
+    "or all at the papers' own with four times as many seeds.",
 )
 @click.option(
     "--out",
@@ -81,7 +82,7 @@ def reproduce(
         return show_stale(chosen, docs, jobs, quiet=quiet)
     began = time.perf_counter()
     answers = []
-    wanted = [job for figure in chosen for job in reproduction.jobs_at(figure, scale)]
+    wanted = [job for figure in chosen for job in reproduction.all_jobs(figure, scale)]
     total = len(wanted)
     if scale != "quick":
         notes(quiet=quiet or as_json).print(cost_text(wanted, jobs), markup=False, soft_wrap=True)
@@ -181,6 +182,7 @@ def as_dict(found: object) -> dict[str, object]:
     return {
         "figure": found.figure.name,
         "scale": found.scale,
+        "share_of_papers_size": found.share,
         "simulations": found.runs,
         "cpu_s": found.cpu_s,
         "findings": [
@@ -193,6 +195,12 @@ def as_dict(found: object) -> dict[str, object]:
                 "seeds": one.seeds,
                 "verdict": one.verdict,
                 "remark": one.note,
+                "smaller": [
+                    {"share": share, "measured": other.measured, "verdict": other.verdict}
+                    for share, findings in found.smaller
+                    for other in findings
+                    if other.claim.id == one.claim.id
+                ],
             }
             for one in found.findings
         ],

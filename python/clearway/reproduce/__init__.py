@@ -17,7 +17,7 @@ from clearway.report.page import shell
 from clearway.reproduce import look, page, record, scoreboard, work
 from clearway.reproduce.claims import Claim, Finding, claim, claims
 from clearway.reproduce.figure import Figure, Job, Reproduction
-from clearway.reproduce.scale import SCALES, cost, jobs_at, share
+from clearway.reproduce.scale import SCALES, all_jobs, cost, jobs_at, share, smaller
 from clearway.reproduce.work import Progress
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Finding",
     "Job",
     "Reproduction",
+    "all_jobs",
     "claim",
     "claims",
     "cost",
@@ -97,16 +98,29 @@ def reproduce_all(
 ) -> Iterator[Reproduction]:
     """As `reproduce`, for several figures, whose simulations share the processes; yields each as soon as it is done."""
     kept = Path(out) / ".cache"
-    wanted = {figure.name: jobs_at(figure, scale) if jobs is None else jobs[figure.name] for figure in chosen}
-    batches = [work.batch(figure, wanted[figure.name], kept) for figure in chosen]
-    cached = {one.figure.name: len(one.jobs) - len(one.missing) for one in batches}
-    for done in work.work(batches, processes or work.cores(), progress):
-        outcome = work.outcome(done, cached[done.figure.name])
-        yield write(done.figure, scale, outcome, Path(out), Path(docs) if docs else None)
+    parts: dict[str, list[work.Batch]] = {}
+    for figure in chosen:
+        sizes = [*smaller(figure, scale), jobs_at(figure, scale)] if jobs is None else [jobs[figure.name]]
+        parts[figure.name] = [work.batch(figure, one, kept) for one in sizes]
+    left = {name: len(batches) for name, batches in parts.items()}
+    every = [one for batches in parts.values() for one in batches]
+    for done in work.work(every, processes or work.cores(), progress):
+        name = done.figure.name
+        left[name] -= 1
+        if not left[name]:
+            yield write(scale, parts[name], Path(out), Path(docs) if docs else None)
 
 
-def write(figure: Figure, scale: str, outcome: work.Outcome, out: Path, docs: Path | None) -> Reproduction:
-    """Judges a figure whose simulations are done, and writes its tables, pictures, page and record."""
+def write(scale: str, sizes: Sequence[work.Batch], out: Path, docs: Path | None) -> Reproduction:
+    """Judges a figure whose simulations are done, and writes its tables, pictures, page and record.
+
+    The last of `sizes` decides. A quick run leaves the page of a larger one as it is: only its record is written.
+    """
+    figure, outcome = sizes[-1].figure, work.outcome(sizes[-1])
+    if docs and scale == "quick" and record.has_larger(figure, records(out, docs)):
+        pages: Path | None = None
+    else:
+        pages = docs
     tables = figure.summarise(outcome.tables)
     files = []
     (out / figure.slug).mkdir(parents=True, exist_ok=True)
@@ -115,27 +129,29 @@ def write(figure: Figure, scale: str, outcome: work.Outcome, out: Path, docs: Pa
             path = out / figure.slug / f"{name}.{suffix}"
             table.write_parquet(path) if suffix == "parquet" else table.write_csv(path)
             files.append(path)
-    images = docs / "img" if docs else out / figure.slug
-    where = docs / "results" / f"{figure.slug}.md" if docs else out / figure.slug / f"{figure.slug}.md"
+    images = pages / "img" if pages else out / figure.slug
+    where = pages / "results" / f"{figure.slug}.md" if pages else out / figure.slug / f"{figure.slug}.md"
     drawn = look.save(lambda look: figure.draw(tables, look), out / figure.slug, figure.slug)
-    if docs:
+    if pages:
         images.mkdir(parents=True, exist_ok=True)
         for picture in [path for path in drawn if path.suffix == ".svg"]:
             drawn.append(images / picture.name)
             drawn[-1].write_bytes(picture.read_bytes())
+    smaller = [(one, work.outcome(one)) for one in sizes[:-1]]
     found = Reproduction(
         figure,
         scale,
         tables,
         figure.check(tables),
-        len(outcome.hashes),
-        outcome.cached,
-        outcome.cpu_s,
+        sum(len(one.jobs) for one in sizes),
+        sum(one.cached for one in [outcome, *(one for _, one in smaller)]),
+        sum(one.cpu_s for one in [outcome, *(one for _, one in smaller)]),
         outcome.hashes,
         [*files, *drawn],
-        share(figure, scale),
+        share(figure, sizes[-1].jobs),
+        tuple((share(figure, of.jobs), figure.check(figure.summarise(one.tables))) for of, one in smaller),
     )
-    kept = record.record(found)
+    kept = record.record(found, sizes[-1].jobs)
     found.files.append(record.save(kept, records(out, docs)))
     where.parent.mkdir(parents=True, exist_ok=True)
     where.write_text(page.page(found, images, where, kept.result), "utf-8")

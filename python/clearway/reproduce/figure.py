@@ -40,6 +40,11 @@ class Job:
         return ", ".join(f"{key} {value}" for key, value in self.params.items())
 
 
+def no_jobs_at(_: float) -> list[Job]:
+    """The simulations of a figure that has no smaller sizes; it is never called."""
+    return []
+
+
 @dataclass(frozen=True)
 class Figure:
     """A figure of a paper, or a claim in its text, that one command reproduces."""
@@ -49,7 +54,8 @@ class Figure:
     title: str
     #: Account of what the paper did, what it leaves open, what was chosen: Markdown, usually the module's docstring.
     doc: str
-    #: The simulations at a scale, `quick` or `paper`; `clearway.reproduce.scale` makes those of `full` from them.
+    #: The simulations at a scale: `quick`, or `paper` at the paper's size. `clearway.reproduce.scale` makes those of
+    #: `full` from them.
     jobs: Callable[[str], list[Job]]
     #: Function that measures a run, in another process; its tables are kept. Its code and all code of this package that
     #: it uses are part of the key under which they are.
@@ -69,6 +75,11 @@ class Figure:
     claims: tuple[str, ...] = ()
     #: Numbers that the prose names: `{ratio}` in the Markdown file beside the module is `facts(tables)["ratio"]`.
     facts: Callable[[Tables], Mapping[str, object]] = lambda _: {}
+    #: The simulations at a smaller size than the paper's, for a figure that would take more than an hour at that.
+    at: Callable[[float], list[Job]] = no_jobs_at
+    #: Sizes, from small to large, at which the scale `paper` runs such a figure: the last decides, the others show
+    #: where the numbers lead. None for a figure that runs at the paper's size.
+    sizes: tuple[float, ...] = ()
     #: Runs that must not share the machine: their CPU time and memory are the result.
     alone: bool = False
 
@@ -137,5 +148,7 @@ class Reproduction:
     hashes: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     #: Files that were written.
     files: list[Path] = field(default_factory=list)
-    #: The size of its largest simulation over that at the scale of the paper.
+    #: The size of its largest simulation over that at the paper's size.
     share: float = 1.0
+    #: What was found at smaller sizes, each with its share of the paper's size, from small to large.
+    smaller: tuple[tuple[float, list[Finding]], ...] = ()

@@ -54,6 +54,7 @@ def page(found: Reproduction, images: Path, at: Path, result: str) -> str:
         table_md(head, [[f"`{row[0]}`", *row[1:6], bold(row[6]), row[7]] for row in rows]) if rows else "",
         "\n".join(f"* `{name}` ({one.source}): {one.what}" for name, one in said.items()),
         "[The rule](../verdicts.md) says what a verdict means." if rows else "",
+        smaller_md(found),
         f"## What agrees, what does not, and why\n\n{figure.prose(found.tables).strip()}",
         "## Pictures" if figure.captions else "",
         *pictures_md(figure, images, at),
@@ -76,6 +77,17 @@ def runs_text(found: Reproduction) -> str:
 def size_text(found: Reproduction) -> str:
     """The words for how large its largest simulation is beside the paper's."""
     return f", the largest of {share_text(found.share)}" if found.runs else ""
+
+
+def smaller_md(found: Reproduction) -> str:
+    """What came out at smaller sizes, to show where the numbers lead; empty without any."""
+    if not found.smaller or not found.findings:
+        return ""
+    sizes = [*found.smaller, (found.share, found.findings)]
+    head = ["claim", *(share_text(share) for share, _ in sizes)]
+    said = [{one.claim.id: f"{one.measured}: {one.verdict}" for one in findings} for _, findings in sizes]
+    rows = [[f"`{one.claim.id}`", *(size.get(one.claim.id, "-") for size in said)] for one in found.findings]
+    return "At smaller sizes the same claims come out so; the last column decides.\n\n" + table_md(head, rows)
 
 
 def bold(verdict: str) -> str:

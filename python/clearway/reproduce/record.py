@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,10 @@ from clearway.folder import CHECKSUM, checksum
 from clearway.jobs import sources
 from clearway.reproduce.claims import Finding, Verdict, claims, claims_text
 from clearway.reproduce.figure import Figure, Job, Reproduction
-from clearway.reproduce.rules import rules_text
-from clearway.reproduce.scale import jobs_at
+from clearway.reproduce.rules import rule, rules_text
+
+#: Folder of the records of quick runs, in that of the records of larger ones: they are a regression test.
+QUICK = "quick"
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,20 @@ class Row:
     reading: str
     seeds: int
     cells: tuple[int, int] = (0, 0)
+    #: What came out at smaller sizes, from small to large: the share of the paper's size, the number, the verdict.
+    smaller: tuple[tuple[float, str, Verdict], ...] = ()
 
     @classmethod
-    def of(cls, finding: Finding, paper: str) -> Row:
-        """The row of a finding of a figure of `paper`."""
+    def of(cls, finding: Finding, paper: str, smaller: Sequence[tuple[float, list[Finding]]] = ()) -> Row:
+        """The row of a finding of a figure of `paper`, with those on the same claim at smaller sizes."""
         one = finding
-        return cls(one.claim.id, paper, one.measured, one.verdict, one.note, one.reading, one.seeds, one.cells)
+        before = tuple(
+            (round(share, 6), other.measured, other.verdict)
+            for share, findings in smaller
+            for other in findings
+            if other.claim.id == one.claim.id
+        )
+        return cls(one.claim.id, paper, one.measured, one.verdict, one.note, one.reading, one.seeds, one.cells, before)
 
     def finding(self) -> Finding:
         """The finding that this row was made from."""
@@ -61,8 +71,10 @@ class Record:
     #: The simulation that was cheapest to run, by its label, and its hash; empty without simulations.
     spot: tuple[str, str]
     rows: list[Row]
-    #: The size of its largest simulation over that at the scale of the paper.
+    #: The size of its largest simulation over that at the paper's size.
     share: float = 1.0
+    #: Hash of what a reader sees beside its numbers: its texts, and the claims that it judges with their rules.
+    texts: str = ""
 
 
 def jobs_hash(jobs: Sequence[Job]) -> str:
@@ -77,9 +89,17 @@ def page_sources(figure: Figure) -> str:
     return sources.digest(code, *texts, claims_text(figure.paper), rules_text(figure.paper))
 
 
-def record(found: Reproduction) -> Record:
-    """The record of a reproduction."""
-    rows = [Row.of(one, found.figure.paper) for one in found.findings]
+def texts_hash(figure: Figure, ids: Iterable[str]) -> str:
+    """Hash of a figure's texts, and of claims of its paper with what decides them."""
+    known = claims(figure.paper)
+    judged = [repr((known[one], rule(figure.paper, one))) for one in sorted(set(ids))]
+    shown = json.dumps([dict(figure.shown), dict(figure.captions)])
+    return sources.digest(figure.title, figure.doc, figure.template, shown, *judged)
+
+
+def record(found: Reproduction, jobs: Sequence[Job]) -> Record:
+    """The record of a reproduction whose verdicts are those of `jobs`."""
+    rows = [Row.of(one, found.figure.paper, found.smaller) for one in found.findings]
     hashes = {label: one for label, (one, _) in found.hashes.items()}
     cheapest = min(found.hashes, key=lambda one: (found.hashes[one][1], one), default="")
     return Record(
@@ -89,20 +109,40 @@ def record(found: Reproduction) -> Record:
         version=_clearway.__version__,
         sources=page_sources(found.figure),
         result=sources.digest(json.dumps(hashes, sort_keys=True), json.dumps([asdict(row) for row in rows])),
-        jobs=jobs_hash(jobs_at(found.figure, found.scale)),
+        jobs=jobs_hash(jobs),
         spot=(cheapest, hashes.get(cheapest, "")),
         rows=rows,
         share=round(found.share, 6),
+        texts=texts_hash(found.figure, [one.claim.id for one in found.findings]),
     )
 
 
+def has_larger(figure: Figure, folder: Path) -> bool:
+    """True if `folder` has the record of a figure at a larger scale than `quick`."""
+    kept = load(figure, folder)
+    return kept is not None and kept.scale != "quick"
+
+
 def save(kept: Record, folder: Path) -> Path:
-    """Writes the record of a figure into `folder`."""
+    """Writes the record of a figure into `folder`; that of a quick run into `QUICK` there, if there is a larger one."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{kept.figure.replace('/', '-')}.json"
+    larger = path.exists() and json.loads(path.read_text("utf-8"))["scale"] != "quick"
+    if kept.scale == "quick" and larger:
+        path = folder / QUICK / path.name
+        path.parent.mkdir(exist_ok=True)
+    elif kept.scale != "quick" and path.exists() and not larger:
+        (folder / QUICK).mkdir(exist_ok=True)
+        path.rename(folder / QUICK / path.name)
     content = asdict(kept)
     path.write_text(json.dumps({**content, CHECKSUM: checksum(content)}, indent=1) + "\n", "utf-8")
     return path
+
+
+def read_row(row: Mapping[str, Any]) -> Row:
+    """A row as it was before it was written."""
+    lists = {"cells": tuple(row.get("cells", (0, 0))), "smaller": tuple(map(tuple, row.get("smaller", ())))}
+    return Row(**{**row, **lists})
 
 
 def load(figure: Figure, folder: Path) -> Record | None:
@@ -118,7 +158,7 @@ def load(figure: Figure, folder: Path) -> Record | None:
         if kept.pop(CHECKSUM, known := checksum(kept)) != known:
             raise ValueError
         label, one = kept.pop("spot")
-        rows = [Row(**{**row, "cells": tuple(row.get("cells", (0, 0)))}) for row in kept.pop("rows")]
+        rows = [read_row(row) for row in kept.pop("rows")]
         return Record(spot=(label, one), rows=rows, **kept)
     except (AttributeError, KeyError, TypeError, ValueError):
         right = f"write it anew with `clearway reproduce {figure.name}`"

@@ -5,6 +5,9 @@
 | `quick` | small enough for continuous integration, which computes it again as a regression test |
 | `paper` | every dimension as the paper states it; the page of a figure says which one is not stated |
 | `full` | as `paper`, with four times as many seeds |
+
+A figure that would take more than an hour at the paper's size has smaller sizes (`Figure.sizes`). The scale `paper`
+runs it at each of them: the largest decides, the others show where its numbers lead. `full` has the paper's size.
 """
 
 from __future__ import annotations
@@ -27,11 +30,23 @@ def jobs_at(figure: Figure, scale: str) -> list[Job]:
     """The simulations of a figure at a scale."""
     if scale not in SCALES:
         raise Error(f"scale = {scale!r}: write {', '.join(SCALES[:-1])} or {SCALES[-1]}")
+    if scale == "paper" and figure.sizes:
+        return figure.at(figure.sizes[-1])
     if scale != "full":
         return figure.jobs(scale)
     once = figure.jobs("paper")
     most = max((job.params.get("seed", 0) for job in once), default=0)
     return [more(job, turn * most) for turn in range(TIMES) for job in once if turn == 0 or "seed" in job.params]
+
+
+def smaller(figure: Figure, scale: str) -> list[list[Job]]:
+    """The simulations at the sizes that only show where the numbers lead, from small to large."""
+    return [figure.at(size) for size in figure.sizes[:-1]] if scale == "paper" else []
+
+
+def all_jobs(figure: Figure, scale: str) -> list[Job]:
+    """The simulations of a figure at a scale, with those at smaller sizes."""
+    return [*jobs_at(figure, scale), *(job for jobs in smaller(figure, scale) for job in jobs)]
 
 
 def more(job: Job, later: int) -> Job:
@@ -78,13 +93,13 @@ def cost_of(scenario: str) -> Cost:
     return Cost(1, known["cpu_s"], known["memory_bytes"], known["payload_bytes"])
 
 
-def share(figure: Figure, scale: str) -> float:
-    """The size of the largest simulation over that at the scale of the paper, by the bytes that applications send.
+def share(figure: Figure, jobs: Iterable[Job]) -> float:
+    """The size of the largest of these simulations over that at the paper's size, by the bytes that applications send.
 
     1 for figures without simulations.
     """
     paper = cost(figure.jobs("paper")).payload_bytes
-    return 1.0 if not paper else cost(jobs_at(figure, scale)).payload_bytes / paper
+    return 1.0 if not paper else cost(jobs).payload_bytes / paper
 
 
 def share_text(share: float) -> str:

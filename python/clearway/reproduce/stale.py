@@ -41,18 +41,20 @@ def check(
 
 def look_at(figure: Figure, docs: Path, processes: int | None, progress: Progress) -> Verdict:
     """Looks at one page."""
-    kept = record.load(figure, docs / "results" / "data")
+    folder = docs / "results" / "data"
+    kept = record.load(figure, folder)
     if kept is None:
         return Verdict(figure.name, "it has no page", anew=False)
+    if kept.scale != "quick":
+        return look_at_larger(figure, kept, folder, processes, progress)
     changed = kept.sources != record.page_sources(figure)
     if not changed and (figure.alone or spot_check(figure, kept)):
         return Verdict(figure.name, "", anew=False)
-    if kept.scale != "quick" or figure.alone:
-        why = "its sources changed" if changed else "its simulations give another result"
-        return Verdict(figure.name, f"{why}, and it is too long to be computed here", anew=False)
+    if figure.alone:
+        return Verdict(figure.name, f"{why(changed=changed)}, and it is too long to be computed here", anew=False)
     with tempfile.TemporaryDirectory() as scratch:
         again = reproduce(figure, out=scratch, docs=Path(scratch) / "docs", processes=processes, progress=progress)
-        new = record.record(again)
+        new = record.record(again, figure.jobs("quick"))
         if new.result != kept.result:
             return Verdict(figure.name, difference(kept, new), anew=True)
         written = (docs / "results" / f"{figure.slug}.md").read_text("utf-8")
@@ -61,8 +63,37 @@ def look_at(figure: Figure, docs: Path, processes: int | None, progress: Progres
     return Verdict(figure.name, "", anew=True)
 
 
+def look_at_larger(
+    figure: Figure, kept: record.Record, folder: Path, processes: int | None, progress: Progress
+) -> Verdict:
+    """Looks at a page that was made at a larger scale than can be computed here.
+
+    It stands as long as its scenarios, its texts and the rules of its claims are the same, and its quick runs give
+    the results that they gave.
+    """
+    quick = record.load(figure, folder / record.QUICK)
+    if quick is None:
+        return Verdict(figure.name, "it has no record of its quick runs", anew=False)
+    if record.jobs_hash(jobs_at(figure, kept.scale)) != kept.jobs:
+        return Verdict(figure.name, f"its scenarios at the scale {kept.scale} changed", anew=False)
+    if record.texts_hash(figure, [row.claim for row in kept.rows]) != kept.texts:
+        return Verdict(figure.name, "its texts or the rules of its claims changed", anew=False)
+    if quick.sources == record.page_sources(figure) and spot_check(figure, quick):
+        return Verdict(figure.name, "", anew=False)
+    with tempfile.TemporaryDirectory() as scratch:
+        again = reproduce(figure, out=scratch, processes=processes, progress=progress)
+        new = record.record(again, figure.jobs("quick"))
+    stale = difference(quick, new) if new.result != quick.result else ""
+    return Verdict(figure.name, stale and f"at the scale quick, {stale}", anew=True)
+
+
+def why(*, changed: bool) -> str:
+    """The reason why a page may be stale, in words."""
+    return "its sources changed" if changed else "its simulations give another result"
+
+
 def spot_check(figure: Figure, kept: record.Record) -> bool:
-    """True if the cheapest simulation of a page still gives the hash that it gave."""
+    """True if the cheapest simulation of a record still gives the hash that it gave."""
     jobs = jobs_at(figure, kept.scale)
     if record.jobs_hash(jobs) != kept.jobs:
         return False

@@ -123,33 +123,39 @@ def work(batches: Sequence[Batch], processes: int, progress: Progress) -> Iterat
 
 def do_all(batches: Sequence[Batch], workers: Workers, progress: Progress) -> Iterator[Batch]:
     """Has the missing jobs of figures done, and yields each figure when all of its jobs are."""
-    left = {each.figure.name: len(each.missing) for each in batches}
-    yield from (each for each in batches if left[each.figure.name] == 0)
-    todo = {each.keys[index]: (each, index) for each in batches for index in each.missing}
+    left = [len(each.missing) for each in batches]
+    yield from (each for each, missing in zip(batches, left, strict=True) if not missing)
+    # Batches of one figure at several sizes may share a simulation.
+    todo: dict[str, list[tuple[int, int]]] = {}
+    for number, each in enumerate(batches):
+        for index in each.missing:
+            todo.setdefault(each.keys[index], []).append((number, index))
     here = isinstance(workers, InProcess)
-    tasks = [
-        Task(key, do, (each.figure if here else each.figure.name, each.jobs[index], str(each.store.folder), key))
-        for key, (each, index) in todo.items()
-    ]
+    tasks = []
+    for key, [(number, index), *_] in todo.items():
+        each, job = batches[number], batches[number].jobs[index]
+        name = each.figure if here else each.figure.name
+        tasks.append(Task(key, do, (name, job, str(each.store.folder), key)))
     with closing(workers.run(tasks)) as answers:
         for done in answers:
-            each, index = todo[done.task.name]
-            if done.failure:
-                error = Error(f"{each.figure.name}, {each.jobs[index].label}: {done.failure.message}")
-                error.add_note(done.failure.where)
-                raise error
-            progress(each.figure.name, each.jobs[index].label)
-            left[each.figure.name] -= 1
-            if left[each.figure.name] == 0:
-                yield each
+            for number, index in todo[done.task.name]:
+                each = batches[number]
+                if done.failure:
+                    error = Error(f"{each.figure.name}, {each.jobs[index].label}: {done.failure.message}")
+                    error.add_note(done.failure.where)
+                    raise error
+                progress(each.figure.name, each.jobs[index].label)
+                left[number] -= 1
+                if left[number] == 0:
+                    yield each
 
 
-def outcome(of: Batch, cached: int) -> Outcome:
+def outcome(of: Batch) -> Outcome:
     """The results of a batch all of whose jobs are done."""
     kept = [read(of.store, key) for key in of.keys]
     hashes = {job.label: (one["hash"], one["cpu_s"]) for job, (one, _) in zip(of.jobs, kept, strict=True)}
     tables = collect(of.jobs, [tables for _, tables in kept])
-    return Outcome(tables, cached, sum(one["cpu_s"] for one, _ in kept), hashes)
+    return Outcome(tables, len(of.jobs) - len(of.missing), sum(one["cpu_s"] for one, _ in kept), hashes)
 
 
 def read(store: Store, key: str) -> tuple[dict[str, Any], Tables]:
@@ -164,10 +170,8 @@ def read(store: Store, key: str) -> tuple[dict[str, Any], Tables]:
 
 def gather(figure: Figure, jobs: list[Job], folder: Path, processes: int, progress: Progress) -> Outcome:
     """Runs what was not run before of one figure."""
-    one = batch(figure, jobs, folder)
-    cached = len(jobs) - len(one.missing)
-    (done,) = work([one], processes, progress)
-    return outcome(done, cached)
+    (done,) = work([batch(figure, jobs, folder)], processes, progress)
+    return outcome(done)
 
 
 def collect(jobs: list[Job], results: list[Tables]) -> Tables:

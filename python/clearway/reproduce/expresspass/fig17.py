@@ -5,7 +5,8 @@ times.
 Unstated, and chosen here:
 
 * **Size**: 1 MB is 10^6 B. At quick scale 2 tasks a host send 62.5 KB to each other task, so that 156 flows end at a
-  host at a time and all take 1/256 of the bytes; at full scale 8 tasks send 1 MB. Times are scaled up in proportion.
+  host at a time and all take 1/256 of the bytes. The paper's size takes an hour for each run of ExpressPass, so the
+  scale `paper` has 2, 4 and 8 tasks and 62.5 KB (1/256, 1/64 and 1/16 of the bytes). Times are scaled up in proportion.
 * **Delay** 4 us a link (as in the other networks of the paper), none at hosts; buffers of 384.5 KB.
 * **Starts**: at random within the first millisecond. All at once would be a burst that no two hosts could time.
 * **alpha and w_init**: the defaults, 1/2 and 1/16.
@@ -18,6 +19,7 @@ Unstated, and chosen here:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ from clearway import metrics
 from clearway.report.style import own
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
+from clearway.reproduce.expresspass.realistic import FEW
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, done_and_left, grid, legend
 from clearway.reproduce.quantities import cost, data_drops
@@ -40,6 +43,8 @@ STAR: dict[str, Any] = {"kind": "star", "hosts": 40, "rate": "10 Gbps", "delay":
 CARDS: dict[str, Any] = {"kind": "hpcc-file", "path": str(Path(__file__).with_name("cards.txt"))}
 TASKS = {"quick": 2, "paper": 8}
 SIZE = {"quick": 62_500, "paper": 1_000_000}
+#: Tasks of a host and bytes of a flow at smaller sizes than the paper's, by their share of its bytes.
+SMALLER = {1 / 256: (2, 62_500), 1 / 64: (4, 62_500), 1 / 16: (8, 62_500)}
 FIFO = "dctcp, FIFO"
 TRANSPORTS: dict[str, dict[str, Any]] = {
     "expresspass": {"name": "expresspass"},
@@ -56,11 +61,21 @@ def fewer(tasks: int, size_bytes: int) -> float:
 
 
 def jobs(scale: str) -> list[Job]:
+    """The runs at quick scale, or of all tasks and bytes of the paper."""
+    return runs(TASKS[scale], SIZE[scale], stats.SEEDS if scale == "quick" else FEW)
+
+
+def at(size: float) -> list[Job]:
+    """The runs at a smaller size than the paper's."""
+    return runs(*SMALLER[size], FEW)
+
+
+def runs(tasks: int, size_bytes: int, seeds: Sequence[int]) -> list[Job]:
     """Every transport and seed; the printed law with one of them."""
     return [
-        job(name, TASKS[scale], SIZE[scale], seed)
+        job(name, tasks, size_bytes, seed)
         for name in TRANSPORTS
-        for seed in (stats.SEEDS if name != "printed" else stats.SEEDS[:1])
+        for seed in (seeds if name != "printed" else seeds[:1])
     ]
 
 
@@ -204,6 +219,8 @@ FIGURE = Figure(
     title="ExpressPass '17, Fig. 17: a shuffle among 40 hosts",
     doc=__doc__ or "",
     jobs=jobs,
+    at=at,
+    sizes=tuple(SMALLER),
     measure=measure,
     summarise=summarise,
     check=check,

@@ -4,8 +4,8 @@ the 192-host tree at a load of 0.6, with the Web Search and Web Server workloads
 
 Unstated, and chosen here:
 
-* **Flows**: 600 (Web Search) and 4,000 (Web Server) a run at quick scale, 100,000 at full scale as in Fig. 19; the
-  same flows, four times as dense in time, at 40 Gbps. Those that arrive in the first and last tenth are left out.
+* **Flows**: 600 (Web Search) and 4,000 (Web Server) a run at quick scale; runs of the scale `paper` are cut as those
+  of [Fig. 19](expresspass-fig19.md) are, to 14,200 and 100,000 flows and three seeds. The same flows, four times as dense in time, at 40 Gbps. Those that arrive in the first and last tenth are left out.
 * **DCTCP at 40 Gbps**: K = 260 frames, g = 1/16. HULL and DX scale by their own rules.
 * **ExpressPass**: alpha = w_init = 1/16 as the section states.
 * **Stacks**: every flow opens its connection with a handshake; first windows of two segments (`stacks = "equal"`).
@@ -14,6 +14,7 @@ Unstated, and chosen here:
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from clearway import metrics
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.fig19 import PAPER_NAMES
-from clearway.reproduce.expresspass.realistic import BUCKETS, COLORS, FULL, WORKLOADS, scenario
+from clearway.reproduce.expresspass.realistic import BUCKETS, COLORS, FEW, WORKLOADS, flows_at, scenario
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.quantities import steady
@@ -42,12 +43,22 @@ TRANSPORTS: dict[str, dict[str, Any]] = {
 
 
 def jobs(scale: str) -> list[Job]:
+    """The runs at quick scale, or of the paper's flows."""
+    return runs(FLOWS, stats.SEEDS) if scale == "quick" else at(1)
+
+
+def at(size: float) -> list[Job]:
+    """The runs at a smaller size than the paper's."""
+    return runs({workload: flows_at(workload, size) for workload in FLOWS}, FEW)
+
+
+def runs(flows: Mapping[str, int], seeds: Sequence[int]) -> list[Job]:
     """Both workloads and rates under every transport."""
     return [
         Job(
             {"workload": workload, "rate": rate, "transport": name, "seed": seed},
             {
-                **scenario("fig21", transport, workload, 0.6, FLOWS[workload] if scale == "quick" else FULL, rate),
+                **scenario("fig21", transport, workload, 0.6, flows[workload], rate),
                 "seed": seed,
                 "stacks": "equal",
             },
@@ -55,7 +66,7 @@ def jobs(scale: str) -> list[Job]:
         for workload in FLOWS
         for rate in RATES
         for name, transport in TRANSPORTS.items()
-        for seed in (stats.SEEDS if scale == "quick" else stats.SEEDS[:1])
+        for seed in seeds
     ]
 
 
@@ -218,6 +229,8 @@ FIGURE = Figure(
     title="ExpressPass '17, Fig. 21: from 10 to 40 Gbps",
     doc=__doc__ or "",
     jobs=jobs,
+    at=at,
+    sizes=(1 / 512, 1 / 128, 1 / 32),
     measure=measure,
     summarise=summarise,
     check=check,

@@ -22,10 +22,13 @@ WORKLOADS = {
     "web-search": "Web Search",
     "data-mining": "Data Mining",
 }
+#: The paper's flows of each run, and the bytes of those of Data Mining, the largest.
 FULL = 100_000
-#: Arrivals at the rate of the authors' script. The paper's text sets the load "for ToR up-links"; the script counts
-#: headers and flows inside a rack too, so that the payload on the uplinks is less than the load.
-ARRIVALS = {"kind": "poisson", "load_of": "ns2"}
+FULL_BYTES = 749e9
+#: Mean bytes of a flow.
+MEAN_BYTES = {"web-server": 64e3, "cache-follower": 701e3, "web-search": 1.65e6, "data-mining": 7.41e6}
+#: The load of `ns2`: that of the authors' script, which counts headers and flows inside a rack too.
+SCRIPT = "ns2"
 #: Colours of the transports, as numbers of `Look.color`.
 COLORS = own("expresspass", "dctcp", "rcp", "dx", "hull")
 BUCKETS = {"S (< 10 KB)": "S", "M (10-100 KB)": "M", "L (100 KB-1 MB)": "L", "XL (> 1 MB)": "XL"}
@@ -36,9 +39,16 @@ def expresspass(first: float) -> dict[str, Any]:
     return {"name": "expresspass", "alpha": first, "w_init": first}
 
 
-def seeds(scale: str) -> tuple[int, ...]:
-    """Five seeds at quick scale. One run of 100,000 flows at full scale, as in the paper."""
-    return stats.SEEDS if scale == "quick" else stats.SEEDS[:1]
+#: Seeds of runs that are larger than quick ones: the fewest that give an interval worth the name.
+FEW = stats.SEEDS[:3]
+
+
+def flows_at(workload: str, size: float) -> int:
+    """The flows of a run that sends that share of the bytes of the paper's largest run, and at most the paper's flows.
+
+    So Web Server has all of its 100,000 flows where Data Mining has a share of them.
+    """
+    return min(FULL, round(size * FULL_BYTES / MEAN_BYTES[workload]))
 
 
 def pooled_p99(of_seeds: Sequence[Times]) -> float:
@@ -80,14 +90,32 @@ def jackknife(of: Callable[..., float], cases: Sequence[Sequence[Times]]) -> sta
 
 
 def scenario(
-    name: str, transport: Mapping[str, Any], workload: str, load: float, flows: int, rate_gbps: int = 10
+    name: str,
+    transport: Mapping[str, Any],
+    workload: str,
+    load: float,
+    flows: int,
+    rate_gbps: int = 10,
+    load_of: str = "uplinks",
 ) -> dict[str, Any]:
-    """Poisson arrivals between random pairs of the 192 hosts, at a load of the ToRs' uplinks."""
+    """Poisson arrivals between random pairs of the 192 hosts.
+
+    The load is that of the ToRs' uplinks: "we set the target load for ToR up-links" (section 6.3).
+    """
     return {
         "name": name,
         "topology": {"kind": "oversubscribed-fat-tree", "rate": f"{rate_gbps} Gbps", "delay": "4 us"},
         "host": {"processing_delay": "1 us"},
         "switch": {"buffer": f"{384.5 * rate_gbps / 10} KB"},
         "transport": dict(transport),
-        "traffic": [{"name": "flows", **ARRIVALS, "workload": workload, "load": load, "flows": flows}],
+        "traffic": [
+            {
+                "name": "flows",
+                "kind": "poisson",
+                "load_of": load_of,
+                "workload": workload,
+                "load": load,
+                "flows": flows,
+            }
+        ],
     }

@@ -32,7 +32,7 @@ from matplotlib.ticker import PercentFormatter
 from clearway import metrics
 from clearway.reproduce import stats
 from clearway.reproduce.claims import Finding
-from clearway.reproduce.expresspass.realistic import BUCKETS, expresspass, scenario, seeds
+from clearway.reproduce.expresspass.realistic import BUCKETS, FEW, expresspass, scenario
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.quantities import cost, data_drops, steady
@@ -59,7 +59,7 @@ def jobs(scale: str) -> list[Job]:
     for workload, counts in FLOWS.items():
         flows = counts[scale != "quick"]
         for alpha in ALPHAS:
-            for seed in seeds(scale):
+            for seed in stats.SEEDS if scale == "quick" else FEW:
                 params = {"workload": workload, "alpha": alpha, "seed": seed}
                 for option, values in OPTIONS.items():
                     with_option = {**expresspass(alpha), **values}

@@ -17,7 +17,7 @@ from clearway import metrics, units
 from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.common import COLORS
-from clearway.reproduce.expresspass.realistic import ARRIVALS
+from clearway.reproduce.expresspass.realistic import SCRIPT
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.quantities import books_balance, data_drops
@@ -41,7 +41,16 @@ def jobs(scale: str) -> list[Job]:
                 "topology": {"kind": "oversubscribed-fat-tree", "rate": "10 Gbps", "delay": "4 us"},
                 "host": {"processing_delay": "1 us"},
                 "transport": transport,
-                "traffic": [{"name": "web", **ARRIVALS, "workload": "web-search", "load": 0.6, "flows": FLOWS[scale]}],
+                "traffic": [
+                    {
+                        "name": "web",
+                        "kind": "poisson",
+                        "load_of": SCRIPT,
+                        "workload": "web-search",
+                        "load": 0.6,
+                        "flows": FLOWS[scale],
+                    }
+                ],
             },
         )
         for name, transport in TRANSPORTS.items()

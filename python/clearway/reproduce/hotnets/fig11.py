@@ -29,7 +29,7 @@ from clearway.report.style import OWN
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass import fig17
-from clearway.reproduce.expresspass.realistic import scenario
+from clearway.reproduce.expresspass.realistic import SCRIPT, scenario
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.hotnets.common import ABOUT, EXPRESSPASS, RTO
 from clearway.reproduce.look import Look, grid
@@ -63,7 +63,7 @@ def jobs(scale: str) -> list[Job]:
 
 def job(scale: str, workload: str, rate: int, name: str, seed: int) -> Job:
     """One run of Fig. 11."""
-    body = scenario("hotnets-fig11", TRANSPORTS[name], workload, 0.6, FLOWS[workload][scale], rate)
+    body = scenario("hotnets-fig11", TRANSPORTS[name], workload, 0.6, FLOWS[workload][scale], rate, SCRIPT)
     return Job(
         {"case": workload, "rate": rate, "transport": name, "seed": seed, "bytes": 0},
         {**body, "seed": seed, "stacks": "equal"},
