@@ -11,8 +11,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-
 from breaking import Breaking, having, only, switch, transport
+
 from clearway.reproduce import Finding, Job, claim, judge, stats
 from clearway.reproduce.expresspass import fig01, fig08, fig09, fig10, fig11, fig15, symmetric
 from clearway.reproduce.figure import Tables

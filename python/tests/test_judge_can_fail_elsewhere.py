@@ -1,5 +1,6 @@
-"""The judge can fail: protocols other than ExpressPass that are broken on purpose turn the claims red that depend on what
-was broken. See `test_judge_can_fail.py`.
+"""The judge can fail: protocols other than ExpressPass that are broken on purpose turn claims red.
+
+Each claim depends on what was broken; see `test_judge_can_fail.py`.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from breaking import Breaking, having, only, switch, transport
+
 from clearway.reproduce import Finding, Job, claim, judge
 from clearway.reproduce.ec4 import fig06 as ec4_fig06
 from clearway.reproduce.figure import Tables
