@@ -20,8 +20,8 @@ from clearway.reproduce.claims import claims
 
 #: The statistic that is taken of the draws of a quantity, one a seed. A ratio paired by seed has the geometric mean.
 Statistic = Literal["mean", "median"]
-#: The sides of the limit of a condition that a rule may name.
-LIMITS = ("least", "most")
+#: The limits of a condition that a rule may name: `least` and `most` may be met, `above` and `below` may not.
+LIMITS = ("least", "most", "above", "below")
 #: The limit of a condition that follows from the claim: the square root of the claimed ratio, which is halfway between
 #: it and no difference on a logarithmic scale.
 HALFWAY = "halfway"
@@ -99,8 +99,22 @@ def condition(where: str, entry: Mapping[str, Any], value: Any) -> Condition:
     unknown = set(given) - {"says", "quantity", *LIMITS}
     missing = [key for key in ("says", "quantity") if not given.get(key)]
     if unknown or missing or not set(given) & set(LIMITS):
-        raise Error(f"{where}: a condition has says, quantity, and least or most or both; this one has {sorted(entry)}")
-    return Condition(**given)
+        raise Error(
+            f"{where}: a condition has says, quantity, and least or above, most or below, or both; this one has "
+            f"{sorted(entry)}"
+        )
+    return Condition(**closed(where, given))
+
+
+def closed(where: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A condition whose limits may be met: instead of one that may not, the next number beyond it."""
+    found = dict(given)
+    for side, beyond, way in (("least", "above", math.inf), ("most", "below", -math.inf)):
+        if side in given and beyond in given:
+            raise Error(f"{where}: a condition has {side} or {beyond}, not both")
+        if beyond in given:
+            found[side] = math.nextafter(found.pop(beyond), way)
+    return found
 
 
 def halfway(where: str, value: Any) -> float:
