@@ -248,7 +248,7 @@ def facts(tables: Tables) -> dict[str, object]:
     """Numbers that the prose names."""
     named: dict[str, object] = {}
     for row in tables["shown"].to_dicts():
-        key = row["transport"].replace(", ", "_").replace(" ", "_")
+        key = row["transport"].replace(", ", "_").replace(" ", "_").replace("-", "_")
         named |= {
             f"{key}_far": row["deviation from the fair share (Gbps)"],
             f"{key}_jain": row["Jain, mean"],

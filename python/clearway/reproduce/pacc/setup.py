@@ -108,8 +108,8 @@ Set-up of all figures of this paper, where it says nothing else:
 
 * **Network**: the tree of 320 hosts, 16 to a ToR, host links of 25 Gbps and links between switches of 100 Gbps, each
   of 1 us; ECMP.
-* **Frames** as in HPCC's ns-3 code, on which the paper's simulations are built: 1,000 B of payload in 1,048 B, 1,056
-  with TIMELY's timestamp, 1,090 with HPCC's telemetry; an ACK of 60 B or more for each packet.
+* **Frames** as in HPCC's ns-3 code, on which the paper's simulations are built: 1,000 B of payload in 1,048 B, 1,090
+  with HPCC's telemetry, 1,056 with the timestamp that TIMELY has in that code; an ACK of 60 B or more for each packet.
 * **Switches** with priority flow control over 32 MB of shared memory, as there.
 * **DCQCN, TIMELY, HPCC** with the parameters of their own papers, as sec. V-A says. *DCQCN*: a CNP each 50 us at most,
   `T` = `K` = 55 us, `B` = 10 MB, `F` = 5, `R_AI` = 40 Mbps, marks from 5 to 200 KB at 40 Gbps, which scale with the
