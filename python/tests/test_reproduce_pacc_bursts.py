@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clearway.reproduce.pacc import burst, fig01, fig03, fig06
+from clearway.reproduce.pacc import burst, fig01, fig02, fig03, fig06
 
 TIMES = np.arange(10.0, 110.0, 10.0)
 
@@ -80,7 +80,7 @@ def test_pacc_is_later_by_the_mean_of_the_draws_where_what_never_happens_is_at_t
         for name, of in times.items()
         for at, value in enumerate(of)
     ]
-    found = fig03.later_by({"rows": pl.DataFrame(rows)}, "hpcc", "long")
+    found = fig03.later_by({"rows": pl.DataFrame(rows)}, "pacc", "hpcc", "long")
     assert found.mean == 200
     assert found.seeds == 3
 
@@ -93,3 +93,28 @@ def test_a_ratio_of_recoveries_counts_a_rival_that_never_recovers_as_late_as_the
     tables = {"rows": pl.DataFrame(rows)}
     assert fig01.over(tables, "pacc", "dcqcn", "x").mean == pytest.approx(400 / fig01.STOP_US)
     assert math.isnan(fig01.over(tables, "dcqcn", "pacc", "x").mean)
+
+
+def test_the_share_of_a_flow_is_held_against_dcqcn_under_which_flows_in_one_queue_are_close_to_it_too() -> None:
+    """Equal numbers under both, which is what a queue without control gives, say nothing of PACC's fairness."""
+
+    def made(far: float) -> dict[str, pl.DataFrame]:
+        names = {name for names in (burst.READINGS | {"": fig02.DEFAULT}).values() for name in names.values()}
+        rows = [
+            {
+                "transport": name,
+                "draw": at,
+                "long_gbps": 2.5,
+                "short_min_gbps": 2.4,
+                "short_max_gbps": 2.6,
+                "unfair_gbps": far if name.startswith("dcqcn") else 0.1,
+            }
+            for name in sorted(names)
+            for at in range(3)
+        ]
+        return {"rows": pl.DataFrame(rows)}
+
+    assert fig02.check_fair(made(0.3)).verdict == "reproduced"
+    closer = fig02.check_fair(made(0.05))
+    assert closer.verdict == "not reproduced"
+    assert "closer to it than DCQCN's" in closer.note

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from clearway.reproduce import stats
-from clearway.reproduce.pacc.setup import HOSTS_PER_TOR, PRINT, TRANSPORTS, VARIABLE, WINDOW, scenario
+from clearway.reproduce import judge, stats
+from clearway.reproduce.pacc.setup import HOSTS_PER_TOR, PRINT, READINGS, TRANSPORTS, VARIANTS, WINDOW, scenario
 from clearway.reproduce.quantities import Floats
 from clearway.reproduce.stats import Estimate
 from clearway.result import Run
@@ -32,17 +32,13 @@ PACC = TRANSPORTS["pacc"]
 #: A tenth of the period with the same queue wanted.
 SHORT = {"period": "8 us", "q_th": "125 KB"}
 
-#: Variants that isolate causes: the transports of the paper with one thing changed, by what is changed.
-VARIANTS: dict[str, dict[str, Any]] = {
-    "dcqcn, as its paper": {"name": "dcqcn"},
-    "dcqcn, window": TRANSPORTS["dcqcn"] | VARIABLE,
-    "timely, as its paper": {"name": "timely"},
-    "timely, window": TRANSPORTS["timely"] | VARIABLE,
-    "hpcc, as its paper": {"name": "hpcc"},
-    "hpcc, no window": TRANSPORTS["hpcc"] | {"windowing": "none"},
-    "pacc, default": {"name": "pacc"},
+#: Readings, and what isolates causes: the transports of the paper with one thing changed, by what is changed.
+MEASURED: dict[str, dict[str, Any]] = {
+    **TRANSPORTS,
+    **VARIANTS,
+    "hpcc, 80 B": {"name": "hpcc", "max_stage": 5, "base_rtt": TRANSPORTS["hpcc"]["base_rtt"]},
+    "dcqcn, target kept": TRANSPORTS["dcqcn"] | {"clamp_target": False},
     "pacc, print": PRINT,
-    "pacc, window": PACC | VARIABLE,
     "rocev2, window": {"name": "rocev2", "window": WINDOW},
     "pacc, alpha from start": PACC | ALPHA,
     "pacc, print, alpha from start": PRINT | ALPHA,
@@ -111,6 +107,11 @@ def suppression(times: Floats, values: Floats, start: float, level: float, *, wi
         if good[index : index + hold].all():
             return float(times[index - 1]) - start
     return math.inf
+
+
+def under(quantities: Callable[[dict[str, str]], dict[str, judge.Measured]]) -> dict[str, dict[str, judge.Measured]]:
+    """What was measured under each named reading."""
+    return {name: quantities(names) for name, names in READINGS.items()}
 
 
 def over_draws(values: pl.Series) -> Estimate:

@@ -43,7 +43,7 @@ from clearway.reproduce.pacc.setup import (
     PRINT,
     READING,
     TRANSPORTS,
-    WINDOW_READING,
+    VARIANTS,
     scenario,
 )
 from clearway.reproduce.quantities import Floats, binned, data_drops
@@ -64,19 +64,27 @@ SCHEMES = {
     "pacc": PACC,
     "dcqcn": TRANSPORTS["dcqcn"],
     "timely": TRANSPORTS["timely"],
-    "pacc, default": {"name": "pacc"},
+    "hpcc, hpcc-ns3": VARIANTS["hpcc, hpcc-ns3"] | {"base_rtt": BASE_RTT},
+    "pacc, hpcc-ns3": VARIANTS["pacc, hpcc-ns3"],
+    "pacc, T_i 55 us": VARIANTS["pacc, T_i 55 us"],
     "pacc, print": PRINT,
     "pacc, window": PACC | WINDOW,
     "rocev2, window": {"name": "rocev2", "window": "14500 B"},
-    "hpcc, as its paper": {"name": "hpcc"},
-    "hpcc, exact telemetry": HPCC | {"telemetry": "exact"},
-    "hpcc, 5 stages": HPCC | {"max_stage": 5},
-    "hpcc, increment not scaled": HPCC | {"increments_at": "0 bps"},
-    "hpcc, least rate 10 Mbps": HPCC | {"min_rate": "10 Mbps"},
+    "hpcc, no window": HPCC | {"windowing": "none"},
+    "hpcc, 80 B": {"name": "hpcc", "max_stage": 5, "base_rtt": BASE_RTT},
+    "hpcc, no stages": HPCC | {"max_stage": 0},
+    "hpcc, telemetry in fields": HPCC | {"telemetry": "fields"},
+    "hpcc, increment 40 Mbps": HPCC | {"ai": "40 Mbps"},
     "pacc, alpha from start": PACC | ALPHA,
     "pacc, rounding to nearest": PACC | {"rounding": "nearest"},
     "pacc, incremental": PACC | {"form": "incremental"},
     "pacc, increments not scaled": PACC | {"increments_at": "0 bps"},
+}
+#: PACC and HPCC under the readings that change one of them.
+UNDER = {
+    "PACC-23": ("pacc, window", "hpcc"),
+    "PACC-25": ("pacc, hpcc-ns3", "hpcc, hpcc-ns3"),
+    "PACC-26": ("pacc", "hpcc, no window"),
 }
 
 
@@ -205,22 +213,24 @@ def check(tables: Tables) -> list[Finding]:
         f"{pacc[jain]:.3f} and {hpcc[jain]:.3f}"
     )
 
-    def quantities(ours: dict[str, float]) -> dict[str, judge.Measured]:
+    def quantities(names: tuple[str, str]) -> dict[str, judge.Measured]:
+        ours, theirs = (shown[name] for name in names)
         return {
-            "deviation over HPCC's": ours[far] / hpcc[far],
-            "Jain over HPCC's": ours[jain] / hpcc[jain],
+            "deviation over HPCC's": ours[far] / theirs[far],
+            "Jain over HPCC's": ours[jain] / theirs[jain],
             "slowest change": ours[settled],
-            "HPCC's slowest change": hpcc[settled],
+            "HPCC's slowest change": theirs[settled],
         }
 
     fair = judge.judge(
         claim("pacc", "fig06-fairness-long-flows"),
-        quantities(pacc),
+        quantities(("pacc", "hpcc")),
         text=text,
-        note=f"{changes(tables, 'pacc')}; HPCC settles in {hpcc['steps settled']} of 7 steps; the window without "
+        note="cause: increments of 50 Mbps each 300 us where flows leave; "
+        f"{changes(tables, 'pacc')}; HPCC settles in {hpcc['steps settled']} of 7 steps; the window without "
         f"congestion control is {shown['rocev2, window'][far]:.2f} Gbps from the fair share",
         reading=READING,
-        readings={WINDOW_READING: quantities(shown["pacc, window"])},
+        readings={name: quantities(pair) for name, pair in UNDER.items()},
     )
     used = hpcc["all flows (Gbps)"] / (LINE_GBPS * PAYLOAD / FRAME)
     note = (
@@ -238,7 +248,7 @@ def facts(tables: Tables) -> dict[str, object]:
     """Numbers that the prose names."""
     named: dict[str, object] = {}
     for row in tables["shown"].to_dicts():
-        key = row["transport"].replace(", ", "_").replace(" ", "_")
+        key = row["transport"].replace(", ", "_").replace(" ", "_").replace("-", "_")
         named |= {
             f"{key}_far": row["deviation from the fair share (Gbps)"],
             f"{key}_jain": row["Jain, mean"],

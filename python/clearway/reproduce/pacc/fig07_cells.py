@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from clearway.reproduce import stats
@@ -29,9 +31,13 @@ def of(tables: Tables, workload: str, load: float, name: str, bucket: str = ALL,
     return [float(value) for value in part.sort("seed")[column]]
 
 
-def loads(tables: Tables) -> list[float]:
-    """The loads of these runs."""
-    return sorted(tables["rows"]["load"].unique())
+def loads(tables: Tables, *names: str) -> list[float]:
+    """The loads of these runs: those at which each of the transports ran, of all runs without names."""
+    rows = tables["rows"]
+    found = set(rows["load"])
+    for name in names:
+        found &= set(rows.filter(pl.col("transport") == name)["load"])
+    return sorted(found)
 
 
 def reduced(
@@ -42,16 +48,18 @@ def reduced(
         stats.reduction(
             of(tables, workload, load, ours, bucket, column), of(tables, workload, load, other, bucket, column)
         )
-        for load in loads(tables)
+        for load in loads(tables, ours, other)
     ]
     return max(found, key=lambda one: one.mean).scaled(100)
 
 
-def best_other(tables: Tables, workload: str, bucket: str, column: str, ours: str = "pacc") -> Estimate:
-    """The percentage by which ours is below the best of the paper's others: the largest over loads."""
+def best_other(
+    tables: Tables, workload: str, bucket: str, column: str, ours: str = "pacc", others: Iterable[str] = PAPER.values()
+) -> Estimate:
+    """The percentage by which ours is below the best of the others: the largest over loads."""
     found = []
-    for load in loads(tables):
-        rivals = {name: of(tables, workload, load, name, bucket, column) for name in PAPER.values()}
+    for load in loads(tables, ours, *others):
+        rivals = {name: of(tables, workload, load, name, bucket, column) for name in others}
         best = min(rivals, key=lambda name: sum(rivals[name]))
         found.append(stats.reduction(of(tables, workload, load, ours, bucket, column), rivals[best]))
     return max(found, key=lambda one: one.mean).scaled(100)
