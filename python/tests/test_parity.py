@@ -12,10 +12,12 @@ from conftest import Cli
 from clearway.parity import CASES
 from clearway.parity.case import csv, digest
 from clearway.parity.flowlists import draw_size, poisson
-from clearway.parity.lists import Row, beside, compare, medians, run_list
+from clearway.parity.judge import compared
+from clearway.parity.known import known
+from clearway.parity.lists import Row, compare, joined, run_list
+from clearway.parity.page import columns, footnotes
 
 NS2 = CASES["ns2"]
-NAN = float("nan")
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.name)
@@ -46,9 +48,9 @@ def test_a_list_has_two_different_hosts_for_each_flow_and_the_rate_asked_for() -
 
 def test_web_server_flows_take_as_long_as_in_the_authors_code() -> None:
     flows = next(flows for flows in NS2.lists if flows.name == "web-server-1")
-    for row in compare(NS2, flows, seeds=1):
-        assert row.agrees, row
-        assert abs(row.mean_ratio - 1) < 0.06, row
+    for row in compare(NS2, flows, seeds=3):
+        assert row.unfinished == 0, row
+        assert abs(row.measures["mean"].ratio - 1) < 0.06, row
 
 
 def test_lone_flows_take_to_a_tenth_of_a_microsecond_as_long_as_in_the_authors_code(tmp_path: Path) -> None:
@@ -68,23 +70,89 @@ def test_lone_flows_take_to_a_tenth_of_a_microsecond_as_long_as_in_the_authors_c
     assert run.summary["credits"]["sent"] == len(measured)
 
 
-def test_a_verdict_asks_mean_percentile_and_that_all_flows_ended() -> None:
-    reference = {"S": {"mean_s": 1.0, "p99_s": 1.0}}
-    for mean, p99, unfinished, agrees in [
-        (1.09, 1.19, 0, True),
-        (0.91, 0.81, 0, True),
-        (1.11, 1.0, 0, False),
-        (1.0, 1.21, 0, False),
-        (1.0, 1.0, 1, False),
-    ]:
-        assert beside(Row("list", "S", 9, unfinished, mean, p99), reference).agrees is agrees
-    assert beside(Row("list", "M", 9, 0, 1.0, 1.0), reference).agrees is None
+def test_the_interval_of_a_mean_is_that_of_students_t() -> None:
+    """Of 1, 2, 3: mean 2, deviation 1, two degrees of freedom, for which t is 4.303."""
+    both = compared([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    assert both.ours == both.theirs
+    assert (both.ours.high - 2, 2 - both.ours.low) == pytest.approx((4.3027 / 3**0.5, 4.3027 / 3**0.5), abs=1e-3)
 
 
-def test_of_several_seeds_the_median_counts() -> None:
-    runs = [[Row("list", "S", 9, 0, mean, 10 - mean)] for mean in (1.0, 5.0, 2.0)]
-    (row,) = medians(runs)
-    assert (row.mean_s, row.p99_s, row.seeds) == (2.0, 8.0, [(1.0, 9.0), (5.0, 5.0), (2.0, 8.0)])
+def test_identical_draws_agree_and_draws_shifted_beyond_both_intervals_do_not() -> None:
+    draws = [9.0, 10.0, 11.0]
+    half = 4.3027 / 3**0.5
+    assert compared(draws, draws).agrees
+    assert compared([one + 1.99 * half for one in draws], draws).agrees
+    apart = compared([one + 2.01 * half for one in draws], draws)
+    assert apart.agrees is False
+    low, high = apart.apart
+    assert low == pytest.approx((10 + 1.01 * half) / (10 + half) - 1, abs=1e-4)
+    assert high == pytest.approx((10 + 3.01 * half) / (10 - half) - 1, abs=1e-3)
+
+
+def test_a_run_that_stands_alone_scatters_as_the_other_side_does() -> None:
+    both = compared([9.0, 10.0, 11.0], [30.0])
+    assert (both.theirs.low, both.theirs.high) == pytest.approx((30 - 4.3027, 30 + 4.3027), abs=1e-3)
+    assert compared([30.0], [9.0, 10.0, 11.0]).ours == both.theirs
+    assert both.agrees is False
+    assert compared([1.0], [1.0]).agrees is None, "neither side has an interval"
+
+
+def row(flows: int = 500, unfinished: int = 0, shift: float = 0.0, causes: dict[str, str] | None = None) -> Row:
+    """A bucket of which our means lie so much above theirs, and 99th percentiles are the same."""
+    draws = [(1.0, 5.0), (1.1, 5.1), (1.2, 5.2)]
+    ours = [(mean + shift, p99) for mean, p99 in draws]
+    return Row("list", "S", flows, unfinished, ours, draws, causes or {})
+
+
+def test_a_99th_percentile_is_stated_of_500_flows_and_not_of_499() -> None:
+    assert list(row(flows=500).measures) == ["mean", "p99"]
+    assert list(row(flows=499).measures) == ["mean"]
+    assert row(flows=500).p99_s == pytest.approx(5.1)
+    assert columns(row(flows=499), "p99") == ["-"] * 4
+    assert footnotes([row(flows=499)]) == ["", "-: a 99th percentile of fewer than 500 flows is not stated."]
+    assert footnotes([row(flows=500)]) == []
+
+
+def test_a_row_agrees_if_every_interval_overlaps_and_every_flow_ended() -> None:
+    assert row().agrees is True
+    assert row(shift=1.0).agrees is False
+    assert row(unfinished=1).agrees is False
+    assert Row("list", "S", 500, 0, [(1.0, 5.0)]).agrees is None
+
+
+def test_only_a_difference_whose_cause_is_listed_passes() -> None:
+    cause = "their switches drop a packet that ours keep"
+    assert row().passes
+    assert not row(shift=1.0).passes
+    assert not row(shift=1.0, causes={"p99": cause}).passes, "the cause of another measure"
+    known_row = row(shift=1.0, causes={"mean": cause})
+    assert known_row.passes
+    assert known_row.agrees is False
+    assert footnotes([known_row])[-1] == f"Cause: {cause}"
+    assert not row(unfinished=1, causes={"mean": cause}).passes
+
+
+def test_a_row_that_differs_says_by_how_much_at_least_and_at_most() -> None:
+    both = row(shift=1.0).measures["mean"]
+    low, high = both.apart
+    assert 0 < low < both.ratio - 1 < high
+    assert columns(row(shift=1.0), "mean")[-1] == f"differs by {100 * low:+.1f} to {100 * high:+.1f} %"
+
+
+def test_every_known_difference_is_one_of_a_list_and_size_that_exist() -> None:
+    for one in known():
+        assert set(one) == {"case", "list", "size", "measure", "cause"}
+        case = CASES[one["case"]]
+        assert one["list"] in [flows.name for flows in case.lists]
+        assert one["size"] in [*(name for name, _, _ in case.buckets), "all"]
+        assert one["measure"] in ("mean", "p99")
+
+
+def test_the_draws_of_a_row_are_those_of_its_seeds() -> None:
+    runs = [[Row("list", "S", 900, left, [(mean, 10 - mean)])] for mean, left in ((1.0, 0), (5.0, 2), (3.0, 0))]
+    (found,) = joined(runs)
+    assert found.draws == [(1.0, 9.0), (5.0, 5.0), (3.0, 7.0)]
+    assert (found.mean_s, found.p99_s, found.unfinished) == (3.0, 7.0, 2)
 
 
 def test_a_list_of_ones_own_comes_as_csv_or_as_the_authors_script_writes_it(cli: Cli, tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from clearway._clearway import Error, suggestion
 from clearway.parity import hpcc_ns3, ns2
 from clearway.parity.case import Case, FlowList, Reference
-from clearway.parity.lists import BUCKET_LIMITS, Row, compare, measure, run_list
+from clearway.parity.lists import Row, compare, measure, run_list
 
-__all__ = ["BUCKET_LIMITS", "CASES", "Case", "FlowList", "Reference", "Row", "compare", "find", "measure", "run_list"]
+__all__ = ["CASES", "Case", "FlowList", "Reference", "Row", "compare", "find", "measure", "run_list"]
 
 #: All cases by name. A name may begin with that of a simulator which has several.
 CASES: dict[str, Case] = {case.name: case for case in (ns2.CASE, *hpcc_ns3.CASES)}

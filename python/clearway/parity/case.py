@@ -31,8 +31,9 @@ class Reference:
 
     #: SHA-256 of the list as `csv` writes it.
     sha256: str
-    #: Mean and 99th percentile of completion times by name of the bucket, in seconds, and the number of flows.
-    buckets: dict[str, dict[str, Any]]
+    #: A draw is one run of that simulator. By name of the bucket: mean and 99th percentile of completion times in
+    #: seconds, and the number of flows.
+    draws: list[dict[str, dict[str, Any]]]
 
 
 def fct_s(run: Run) -> pl.Series:
@@ -64,7 +65,8 @@ class Case:
         if not path.is_file():
             return None
         found = tomllib.loads(path.read_text(encoding="utf-8"))
-        return Reference(found["sha256"], {row.pop("name"): row for row in found["bucket"]})
+        draws = found.get("draw", [found])
+        return Reference(found["sha256"], [{row["name"]: row for row in draw["bucket"]} for draw in draws])
 
     def write(self, flows: FlowList, path: Path) -> str:
         """Writes a list as CSV, which both simulators are given, and returns its hash."""

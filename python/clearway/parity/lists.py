@@ -13,14 +13,13 @@ from clearway._clearway import Error
 from clearway.bars import ProgressCallback
 from clearway.metrics import mean, percentile
 from clearway.parity.case import Case, FlowList, csv, digest
+from clearway.parity.judge import P99_FLOWS, Compared, compared
+from clearway.parity.known import causes_of
 from clearway.result import Run
 from clearway.runner import load_scenario, simulate
 
-#: Seeds of a list's runs: 1 and so many after it. What is compared is the median over them.
-SEEDS = 3
-
-#: Limits of the difference from the reference, as a share of it, of mean and 99th percentile.
-BUCKET_LIMITS = {"mean_s": 0.10, "p99_s": 0.20}
+#: Seeds of a list's runs: 1 and so many after it.
+SEEDS = 5
 
 #: Makes the callback of a run from its label.
 Progress = Callable[[str], ProgressCallback | None]
@@ -38,36 +37,62 @@ class Row:
     bucket: str
     flows: int
     unfinished: int
-    #: Medians over the seeds.
-    mean_s: float
-    p99_s: float
     #: Mean and 99th percentile of each seed.
-    seeds: list[tuple[float, float]] = field(default_factory=list)
-    #: Numbers of the authors' simulator; NaN if nobody measured them.
-    reference_mean_s: float = float("nan")
-    reference_p99_s: float = float("nan")
+    draws: list[tuple[float, float]]
+    #: Mean and 99th percentile of each run of the authors' simulator; none if nobody measured them.
+    reference: list[tuple[float, float]] = field(default_factory=list)
+    #: Why means differ, and why 99th percentiles do, where that is known.
+    causes: dict[str, str] = field(default_factory=dict)
 
     @property
-    def mean_ratio(self) -> float:
-        """Ours as a multiple of theirs."""
-        return self.mean_s / self.reference_mean_s
+    def has_p99(self) -> bool:
+        """True if the bucket has flows enough for a 99th percentile."""
+        return self.flows >= P99_FLOWS
 
     @property
-    def p99_ratio(self) -> float:
-        """Ours as a multiple of theirs."""
-        return self.p99_s / self.reference_p99_s
+    def mean_s(self) -> float:
+        """The mean over the seeds of the mean completion time."""
+        return float(np.mean([mean for mean, _ in self.draws]))
+
+    @property
+    def p99_s(self) -> float:
+        """The mean over the seeds of the 99th percentile; NaN if the bucket has too few flows for one."""
+        return float(np.mean([p99 for _, p99 in self.draws])) if self.has_p99 else float("nan")
+
+    @property
+    def measures(self) -> dict[str, Compared]:
+        """What is judged, on both sides: the mean, and the 99th percentile if there are flows enough for it."""
+        if not self.reference:
+            return {}
+        names = ("mean", "p99") if self.has_p99 else ("mean",)
+        sides = [list(zip(*draws, strict=True)) for draws in (self.draws, self.reference)]
+        return {name: compared(sides[0][place], sides[1][place]) for place, name in enumerate(names)}
+
+    @property
+    def differs(self) -> list[str]:
+        """The measures of which the intervals do not overlap."""
+        return [name for name, both in self.measures.items() if both.agrees is False]
 
     @property
     def agrees(self) -> bool | None:
-        """True if mean and percentile are within their limits and every flow ended; `None` without a reference."""
-        if np.isnan(self.reference_mean_s):
+        """True if every flow ended and all intervals overlap; `None` without a reference or without intervals."""
+        if not self.measures or any(both.agrees is None for both in self.measures.values()):
             return None
-        near = abs(self.mean_ratio - 1) <= BUCKET_LIMITS["mean_s"] and abs(self.p99_ratio - 1) <= BUCKET_LIMITS["p99_s"]
-        return bool(near) and self.unfinished == 0
+        return not self.differs and self.unfinished == 0
+
+    @property
+    def passes(self) -> bool:
+        """False if flows did not end, or if a measure differs for a reason that is not known."""
+        return not self.measures or (self.unfinished == 0 and all(name in self.causes for name in self.differs))
 
     def as_dict(self) -> dict[str, object]:
-        """All columns, ratios and verdict included."""
-        return {**vars(self), "mean_ratio": self.mean_ratio, "p99_ratio": self.p99_ratio, "agrees": self.agrees}
+        """All columns, intervals and verdict included."""
+        both = {
+            name: {"ours": vars(one.ours), "theirs": vars(one.theirs), "ratio": one.ratio, "agrees": one.agrees}
+            for name, one in self.measures.items()
+        }
+        own = {"mean_s": self.mean_s, "p99_s": self.p99_s if self.has_p99 else None}
+        return {**vars(self), **own, "measures": both, "agrees": self.agrees, "passes": self.passes}
 
 
 def run_list(case: Case, path: Path, *, seed: int | None = None, progress: ProgressCallback | None = None) -> Run:
@@ -83,19 +108,16 @@ def measure(case: Case, run: Run, name: str) -> list[Row]:
         part = fct[(sizes >= low) & (sizes < high)]
         done = part[~np.isnan(part)]
         if len(part):
-            rows.append(Row(name, bucket, len(part), len(part) - len(done), mean(done), percentile(done, 99)))
+            rows.append(Row(name, bucket, len(part), len(part) - len(done), [(mean(done), percentile(done, 99))]))
     return rows
 
 
-def medians(runs: list[list[Row]]) -> list[Row]:
+def joined(runs: list[list[Row]]) -> list[Row]:
     """The rows of a list that was run with several seeds, as one."""
-    rows = []
-    for same in zip(*runs, strict=True):
-        seeds = [(row.mean_s, row.p99_s) for row in same]
-        mean_s, p99_s = (float(np.median(values)) for values in zip(*seeds, strict=True))
-        unfinished = max(row.unfinished for row in same)
-        rows.append(replace(same[0], unfinished=unfinished, mean_s=mean_s, p99_s=p99_s, seeds=seeds))
-    return rows
+    return [
+        replace(same[0], unfinished=max(row.unfinished for row in same), draws=[row.draws[0] for row in same])
+        for same in zip(*runs, strict=True)
+    ]
 
 
 def run_seeds(case: Case, path: Path, name: str, seeds: int, progress: Progress) -> list[Row]:
@@ -105,7 +127,7 @@ def run_seeds(case: Case, path: Path, name: str, seeds: int, progress: Progress)
         run = run_list(case, path, seed=seed, progress=progress(f"{name}, seed {seed}"))
         runs.append(measure(case, run, name))
         run.check_whole()
-    return medians(runs)
+    return joined(runs)
 
 
 def compare(case: Case, flows: FlowList, *, seeds: int = SEEDS, progress: Progress = no_progress) -> list[Row]:
@@ -118,15 +140,14 @@ def compare(case: Case, flows: FlowList, *, seeds: int = SEEDS, progress: Progre
         path = Path(folder) / f"{flows.name}.csv"
         path.write_text(text, encoding="utf-8")
         rows = run_seeds(case, path, flows.name, seeds, progress)
-    return rows if reference is None else [beside(row, reference.buckets) for row in rows]
+    return rows if reference is None else [beside(case, row, reference.draws) for row in rows]
 
 
-def beside(row: Row, buckets: dict[str, dict[str, float]]) -> Row:
-    """The row with the reference numbers of its bucket."""
-    known = buckets.get(row.bucket)
-    if known is None:
-        return row
-    return replace(row, reference_mean_s=known["mean_s"], reference_p99_s=known["p99_s"])
+def beside(case: Case, row: Row, draws: list[dict[str, dict[str, float]]]) -> Row:
+    """The row with the reference numbers of its bucket, and with the causes of differences that are known."""
+    found = [draw[row.bucket] for draw in draws if row.bucket in draw]
+    reference = [(bucket["mean_s"], bucket["p99_s"]) for bucket in found]
+    return replace(row, reference=reference, causes=causes_of(case, row.flow_list, row.bucket))
 
 
 def own_list(case: Case, path: Path, *, seeds: int = SEEDS, progress: Progress = no_progress) -> list[Row]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from clearway import _clearway, units
 from clearway._clearway import Error
 from clearway.parity.case import Case
-from clearway.parity.lists import BUCKET_LIMITS, Row
+from clearway.parity.judge import P99_FLOWS, Interval
+from clearway.parity.lists import Row
 
 END = "<!-- end -->"
 
@@ -31,35 +33,61 @@ def rewrite(path: Path, case: Case, parts: list[list[Row]]) -> None:
 
 def table(case: Case, parts: list[list[Row]]) -> str:
     """A row for each list and size that has reference numbers."""
-    rows = [row for part in parts for row in part if row.agrees is not None]
-    seeds = max((len(row.seeds) for row in rows), default=0)
+    rows = [row for part in parts for row in part if row.measures]
+    seeds = max((len(row.draws) for row in rows), default=0)
+    theirs = sorted({len(row.reference) for row in rows})
+    runs = " or ".join(f"{count} run{'s' if count > 1 else ''}" for count in theirs)
     lines = [
-        f"`clearway parity {case.name}`, Clearway {_clearway.__version__}, medians over {seeds} seeds; "
-        f"{case.simulator}. {sum(row.agrees is True for row in rows)} of {len(rows)} rows agree: the mean within "
-        f"{BUCKET_LIMITS['mean_s']:.0%} and the 99th percentile within {BUCKET_LIMITS['p99_s']:.0%}.",
+        f"`clearway parity {case.name}`, Clearway {_clearway.__version__}, {seeds} seeds; {case.simulator}, {runs} of "
+        f"each list. {sum(row.agrees is True for row in rows)} of {len(rows)} rows agree.",
         "",
-        "| list | size | flows | mean FCT | theirs | ratio | by seed | p99 FCT | theirs | ratio | by seed | agrees |",
-        "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|",
+        "| list | size | flows | mean FCT | theirs | ratio | verdict | p99 FCT | theirs | ratio | verdict |",
+        "|---|---|--:|--:|--:|--:|---|--:|--:|--:|---|",
     ]
     lines += ["| " + " | ".join(cells(row)) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *footnotes(rows)]) + "\n"
 
 
 def cells(row: Row) -> list[str]:
     """The cells of a row as texts."""
-    means = [mean / row.reference_mean_s for mean, _ in row.seeds]
-    tails = [p99 / row.reference_p99_s for _, p99 in row.seeds]
-    return [
-        row.flow_list,
-        row.bucket,
-        units.count(row.flows),
-        units.seconds(row.mean_s),
-        units.seconds(row.reference_mean_s),
-        units.digits(row.mean_ratio),
-        f"{units.digits(min(means))} to {units.digits(max(means))}",
-        units.seconds(row.p99_s),
-        units.seconds(row.reference_p99_s),
-        units.digits(row.p99_ratio),
-        f"{units.digits(min(tails))} to {units.digits(max(tails))}",
-        "yes" if row.agrees else "no",
-    ]
+    return [row.flow_list, row.bucket, units.count(row.flows), *columns(row, "mean"), *columns(row, "p99")]
+
+
+def columns(row: Row, name: str) -> list[str]:
+    """Ours, theirs, their ratio and the verdict of a measure."""
+    both = row.measures.get(name)
+    if both is None:
+        return [units.NONE] * 4
+    return [within(both.ours), within(both.theirs), units.digits(both.ratio), verdict(row, name)]
+
+
+def within(side: Interval) -> str:
+    """A mean with half of its interval, if it has one: `13.7 us +- 0.2`."""
+    if math.isnan(side.low):
+        return units.seconds(side.mean)
+    return f"{units.seconds(side.mean)} ± {units.digits(100 * (side.high - side.mean) / side.mean)} %"
+
+
+def verdict(row: Row, name: str) -> str:
+    """The verdict on a measure in words."""
+    both = row.measures[name]
+    if row.unfinished:
+        return f"{units.count(row.unfinished)} flows did not end"
+    if both.agrees is None:
+        return "no interval"
+    if both.agrees:
+        return "agrees"
+    low, high = (f"{100 * share:+.1f}" for share in both.apart)
+    return f"differs by {low} to {high} %" + (", cause known" if name in row.causes else "")
+
+
+def footnotes(rows: list[Row]) -> list[str]:
+    """What a reader must know of the rows above: percentiles that are left out, intervals that are borrowed, causes."""
+    notes = []
+    if any(not row.has_p99 for row in rows):
+        notes.append(f"{units.NONE}: a 99th percentile of fewer than {P99_FLOWS} flows is not stated.")
+    if any(len(row.reference) == 1 for row in rows):
+        notes.append("Of a list that ran once there, the interval is that of a single run which scatters as ours do.")
+    causes = dict.fromkeys(cause for row in rows for name, cause in row.causes.items() if name in row.differs)
+    notes += [f"Cause: {cause}" for cause in causes]
+    return [line for note in notes for line in ("", note)]
