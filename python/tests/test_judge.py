@@ -159,7 +159,7 @@ def test_a_claim_that_fails_by_default_and_holds_under_a_reading_says_which() ->
     [
         ("[a]\nlimit = 3", "unknown key 'limit'"),
         ('[a]\nstatistic = "mode"', "statistic = 'mode': write mean or median"),
-        ('[a]\nconditions = [{ says = "x", quantity = "y" }]', "and least or most or both"),
+        ('[a]\nconditions = [{ says = "x", quantity = "y" }]', "and least or above, most or below, or both"),
         ('[a]\nconditions = [{ says = "x", quantity = "y", least = "halfway" }]', "one positive ratio"),
     ],
 )

@@ -17,6 +17,7 @@ from clearway.reproduce.ec4 import fig06 as ec4_fig06
 from clearway.reproduce.figure import Tables
 from clearway.reproduce.pac import common, fig02, fig03, fig07, fig11, fig13
 from clearway.reproduce.rdma import incast
+from clearway.reproduce.stats import Estimate
 
 FEW = (1, 2, 3)
 
@@ -47,7 +48,7 @@ def test_with_pacs_threshold_doubled_rounds_time_out(store: Path, monkeypatch: p
 def seen_at_the_edge(tables: Tables) -> list[Finding]:
     """The part of PAC's Fig. 8 that is about timeouts."""
     rows = tables["rows"].filter(tables["rows"]["workload"] == fig07.MAIN)
-    measured = {
+    measured: dict[str, float | int | Estimate] = {
         "PAC_ratio": common.timeout_ratio(tables["rows"], "pac"),
         "DCTCP_starts_at": common.first_timeout(rows, "dctcp"),
     }

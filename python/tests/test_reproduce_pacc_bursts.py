@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clearway.reproduce.pacc import burst, fig01, fig02, fig03, fig06
+from clearway.reproduce.pacc import burst, fig01, fig02, fig03, fig06, setup
 
 TIMES = np.arange(10.0, 110.0, 10.0)
 
@@ -99,7 +99,7 @@ def test_the_share_of_a_flow_is_held_against_dcqcn_under_which_flows_in_one_queu
     """Equal numbers under both, which is what a queue without control gives, say nothing of PACC's fairness."""
 
     def made(far: float) -> dict[str, pl.DataFrame]:
-        names = {name for names in (burst.READINGS | {"": fig02.DEFAULT}).values() for name in names.values()}
+        names = {name for names in (setup.READINGS | {"": setup.DEFAULT}).values() for name in names.values()}
         rows = [
             {
                 "transport": name,

@@ -6,10 +6,11 @@ completion times by size (S below 10 KB, M below 100 KB, L below 1 MB, XL) at a 
 Unstated, and chosen here:
 
 * **Number of flows**: the paper's 100,000 a run would take ten hours. So runs are cut to 1/512, 1/128 and 1/32 of the
-  749 GB of its Data Mining, three seeds: at 1/32 these are all 100,000 flows of Web Server, 33,400 of Cache Follower,
-  14,200 of Web Search and 3,200 of Data Mining. At quick scale five seeds of 2,500, 400, 200 and 60 flows. Flows that arrive in the first and last tenth of a run are left out of completion times. A class counts
-  where every run has ten of its flows. The 99th percentile is that of all seeds' flows together, and is stated where
-  they are 1,000.
+  749 GB of its Data Mining, with three seeds: at 1/32 these are all 100,000 flows of Web Server, 33,400 of Cache
+  Follower, 14,200 of Web Search and 3,200 of Data Mining. At quick scale five seeds of 2,500, 400, 200 and 60 flows, so
+  that every run has a similar number of packets. Flows that arrive in the first and last tenth of a run are left out of
+  completion times. A class counts where every run has ten of its flows. The 99th percentile is that of all seeds' flows
+  together, and is stated where they are 1,000.
 * **Sizes**: the distributions in the authors' published files. Their mean sizes set the arrival rate.
 * **ExpressPass**: alpha = w_init = 1/16 (stated); 1/2 beside it at 0.6.
 * **Stacks are equal**: a handshake for each flow, windows from two segments, as the paper's ns-2 has them

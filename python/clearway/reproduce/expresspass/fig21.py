@@ -5,7 +5,8 @@ the 192-host tree at a load of 0.6, with the Web Search and Web Server workloads
 Unstated, and chosen here:
 
 * **Flows**: 600 (Web Search) and 4,000 (Web Server) a run at quick scale; runs of the scale `paper` are cut as those
-  of [Fig. 19](expresspass-fig19.md) are, to 14,200 and 100,000 flows and three seeds. The same flows, four times as dense in time, at 40 Gbps. Those that arrive in the first and last tenth are left out.
+  of [Fig. 19](expresspass-fig19.md) are, to 14,200 and 100,000 flows and three seeds. The same flows, four times as
+  dense in time, at 40 Gbps. Those that arrive in the first and last tenth are left out.
 * **DCTCP at 40 Gbps**: K = 260 frames, g = 1/16. HULL and DX scale by their own rules.
 * **ExpressPass**: alpha = w_init = 1/16 as the section states.
 * **Stacks**: every flow opens its connection with a handshake; first windows of two segments (`stacks = "equal"`).

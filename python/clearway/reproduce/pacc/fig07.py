@@ -251,8 +251,8 @@ def check_order(tables: Tables) -> Finding:
         found[f"{pair[0]} before {pair[1]}, {where}"] = over(tables, cell, *pair)
     mine, windowed, control = (lowest(tables, name, here.tolerance) for name in ("pacc", WINDOWED, CONTROL))
     note = (
-        "cells: workload, load, statistic; cause: PACC and DCQCN have no window, as HPCC has; PACC lowest with a window: "
-        f"{windowed}; the control: {control}"
+        "cells: workload, load, statistic; cause: PACC and DCQCN have no window, as HPCC has; "
+        f"PACC lowest with a window: {windowed}; the control: {control}"
     )
     return judge.judge(
         here,
