@@ -150,5 +150,5 @@ class Reproduction:
     files: list[Path] = field(default_factory=list)
     #: The size of its largest simulation over that at the paper's size.
     share: float = 1.0
-    #: What was found at smaller sizes, each with its share of the paper's size, from small to large.
+    #: The findings at smaller sizes, each with its share of the paper's size, from small to large.
     smaller: tuple[tuple[float, list[Finding]], ...] = ()

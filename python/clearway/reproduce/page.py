@@ -80,7 +80,7 @@ def size_text(found: Reproduction) -> str:
 
 
 def smaller_md(found: Reproduction) -> str:
-    """What came out at smaller sizes, to show where the numbers lead; empty without any."""
+    """A table of the results at smaller sizes, to show where the numbers lead; empty without any."""
     if not found.smaller or not found.findings:
         return ""
     sizes = [*found.smaller, (found.share, found.findings)]

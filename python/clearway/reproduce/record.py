@@ -32,7 +32,7 @@ class Row:
     reading: str
     seeds: int
     cells: tuple[int, int] = (0, 0)
-    #: What came out at smaller sizes, from small to large: the share of the paper's size, the number, the verdict.
+    #: The results at smaller sizes, from small to large: the share of the paper's size, the number, the verdict.
     smaller: tuple[tuple[float, str, Verdict], ...] = ()
 
     @classmethod

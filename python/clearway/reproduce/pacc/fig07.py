@@ -212,7 +212,7 @@ def beside(tables: Tables, workload: str) -> str:
 def under(
     tables: Tables, quantities: Callable[[dict[str, str]], dict[str, judge.Measured]]
 ) -> dict[str, dict[str, judge.Measured]]:
-    """What was measured under each named reading that was run at this scale."""
+    """The measurements under each named reading that was run at this scale."""
     ran = set(tables["rows"]["transport"])
     return {name: quantities(READINGS[name]) for name in UNDER if ran.issuperset(READINGS[name].values())}
 
