@@ -61,7 +61,7 @@ class Row:
 
     @property
     def measures(self) -> dict[str, Compared]:
-        """The judged statistics of both sides: the mean, and the 99th percentile if there are flows enough for it."""
+        """The judged numbers on both sides: the mean, and the 99th percentile if there are flows enough for it."""
         if not self.reference:
             return {}
         names = ("mean", "p99") if self.has_p99 else ("mean",)

@@ -82,7 +82,7 @@ def verdict(row: Row, name: str) -> str:
 
 
 def footnotes(rows: list[Row]) -> list[str]:
-    """Notes on the rows above: percentiles that are left out, intervals that are borrowed, causes."""
+    """The notes below a table: on percentiles that are left out, on intervals that are borrowed, and on causes."""
     notes = []
     if any(not row.has_p99 for row in rows):
         notes.append(f"{units.NONE}: a 99th percentile of fewer than {P99_FLOWS} flows is not stated.")
