@@ -110,7 +110,7 @@ def suppression(times: Floats, values: Floats, start: float, level: float, *, wi
 
 
 def under(quantities: Callable[[dict[str, str]], dict[str, judge.Measured]]) -> dict[str, dict[str, judge.Measured]]:
-    """The measurements under each named reading."""
+    """The quantities of a claim under each named reading, by its name."""
     return {name: quantities(names) for name, names in READINGS.items()}
 
 
