@@ -148,7 +148,7 @@ def facts(tables: Tables) -> dict[str, object]:
     found: dict[str, object] = {"cells": len(list(cells()))}
     for short, starts in zip(("together", "apart"), STARTS, strict=True):
         for value in ("use", "jain"):
-            least = min(cells(), key=lambda cell: of(tables, value, "default", starts, cell).mean)  # noqa: B023
+            least = min(cells(), key=lambda cell: of(tables, value, "default", starts, cell).mean)
             found[f"{value}_{short}"] = of(tables, value, "default", starts, least)
             found[f"{value}_{short}_cell"] = name_of(least)
         wrong = [name_of(cell) for cell in cells() if not passes(tables, "default", starts, cell)]
