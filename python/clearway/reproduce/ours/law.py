@@ -1,4 +1,4 @@
-"""How evenly and how fully long flows share one link under the default law of ExpressPass, over a grid of flows, link
+"""Shares of long flows on one link, and its use, under the default law of ExpressPass, over a grid of flows, link
 rates and round-trip times. No paper shows it.
 
 * **Grid**: 2 to 64 flows, each between hosts of its own, over a link of 10, 40 or 100 Gbps, with a propagation delay of
@@ -131,7 +131,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def row_of_law(tables: Tables, law: str) -> dict[str, object]:
-    """What a law reaches with flows that start together."""
+    """The least values of a law with flows that start together."""
     found = {cell: [of(tables, value, law, STARTS[0], cell).mean for value in ("use", "jain")] for cell in cells()}
     return {
         "law": law,
