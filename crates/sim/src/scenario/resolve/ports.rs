@@ -142,14 +142,18 @@ fn with_queue(document: &Document, parts: &[ReadPart], host: Host) -> Result<Hos
     let refuse = |key: &str, problem: String| Err(document.error(&at.key(key), problem));
     if host.queue.is_none() {
         return match host.queue_marking {
-            Some(_) => {
-                refuse("queue_marking", "means nothing without host.queue; write a queue, or remove it".into())
-            }
+            Some(_) => refuse(
+                "queue_marking",
+                "means nothing without host.queue; write a queue, or remove it".into(),
+            ),
             None => Ok(host),
         };
     }
     if host.buffer != BufferWord::Unlimited {
-        return refuse("buffer", "means nothing beside host.queue, which limits the same queue; remove it".into());
+        return refuse(
+            "buffer",
+            "means nothing beside host.queue, which limits the same queue; remove it".into(),
+        );
     }
     let blind = parts.iter().map(|part| &part.traffic).find(|entry| !entry.transport.info().recovers);
     if let Some(entry) = blind {
