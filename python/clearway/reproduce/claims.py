@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -157,6 +157,8 @@ class Finding:
     seeds: int = 1
     #: The numbers of the claim that were measured within their tolerance, and how many it has.
     cells: tuple[int, int] = (0, 0)
+    #: The quantities that decided, by name: mean, low and high end of the interval.
+    numbers: Mapping[str, tuple[float, float, float]] = field(default_factory=dict, hash=False)
 
 
 @cache

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,9 @@ class Row:
     cells: tuple[int, int] = (0, 0)
     #: The results at smaller sizes, from small to large: the share of the paper's size, the number, the verdict.
     smaller: tuple[tuple[float, str, Verdict], ...] = ()
+    #: The quantities that decided: mean, low and high end, with six digits; infinite ones and NaN as words. They follow
+    #: from what is hashed, and are no part of the record's hash. Records of older versions have none.
+    numbers: dict[str, tuple[float | str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, finding: Finding, paper: str, smaller: Sequence[tuple[float, list[Finding]]] = ()) -> Row:
@@ -45,12 +49,28 @@ class Row:
             for other in findings
             if other.claim.id == one.claim.id
         )
-        return cls(one.claim.id, paper, one.measured, one.verdict, one.note, one.reading, one.seeds, one.cells, before)
+        numbers = {name: tuple(map(short, values)) for name, values in one.numbers.items()}
+        return cls(
+            *(one.claim.id, paper, one.measured, one.verdict, one.note, one.reading, one.seeds, one.cells),
+            before,
+            numbers,
+        )
 
     def finding(self) -> Finding:
         """The finding that this row was made from."""
         claim = claims(self.paper)[self.claim]
-        return Finding(claim, self.measured, self.verdict, self.note, self.reading, self.seeds, self.cells)
+        numbers = {name: (float(mean), float(low), float(high)) for name, (mean, low, high) in self.numbers.items()}
+        return Finding(claim, self.measured, self.verdict, self.note, self.reading, self.seeds, self.cells, numbers)
+
+
+def short(value: float) -> float | str:
+    """A number with six digits that count; one that JSON has no number for as a word."""
+    return float(f"{value:.6g}") if math.isfinite(value) else str(float(value))
+
+
+def hashed(row: Row) -> dict[str, Any]:
+    """The part of a row that the hash of its record is of."""
+    return {key: value for key, value in asdict(row).items() if key != "numbers"}
 
 
 @dataclass(frozen=True)
@@ -108,7 +128,7 @@ def record(found: Reproduction, jobs: Sequence[Job]) -> Record:
         commit=_clearway.__commit__ or "unknown",
         version=_clearway.__version__,
         sources=page_sources(found.figure),
-        result=sources.digest(json.dumps(hashes, sort_keys=True), json.dumps([asdict(row) for row in rows])),
+        result=sources.digest(json.dumps(hashes, sort_keys=True), json.dumps([hashed(row) for row in rows])),
         jobs=jobs_hash(jobs),
         spot=(cheapest, hashes.get(cheapest, "")),
         rows=rows,
@@ -142,7 +162,8 @@ def save(kept: Record, folder: Path) -> Path:
 def read_row(row: Mapping[str, Any]) -> Row:
     """A row as it was before it was written."""
     lists = {"cells": tuple(row.get("cells", (0, 0))), "smaller": tuple(map(tuple, row.get("smaller", ())))}
-    return Row(**{**row, **lists})
+    numbers = {name: tuple(values) for name, values in row.get("numbers", {}).items()}
+    return Row(**{**row, **lists, "numbers": numbers})
 
 
 def load(figure: Figure, folder: Path) -> Record | None:
