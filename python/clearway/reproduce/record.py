@@ -13,6 +13,7 @@ from clearway import _clearway
 from clearway._clearway import Error
 from clearway.folder import CHECKSUM, checksum
 from clearway.jobs import sources
+from clearway.reproduce.causes import Cause, CauseKind
 from clearway.reproduce.claims import Finding, Verdict, claims, claims_text
 from clearway.reproduce.figure import Figure, Job, Reproduction
 from clearway.reproduce.rules import rule, rules_text
@@ -35,6 +36,8 @@ class Row:
     cells: tuple[int, int] = (0, 0)
     #: The results at smaller sizes, from small to large: the share of the paper's size, the number, the verdict.
     smaller: tuple[tuple[float, str, Verdict], ...] = ()
+    #: The reason why the claim does not hold: the kind of cause and its sentence; None where it holds.
+    cause: tuple[CauseKind, str] | None = None
     #: The quantities that decided: mean, low and high end, with six digits; infinite ones and NaN as words. They follow
     #: from what is hashed, and are no part of the record's hash. Records of older versions have none.
     numbers: dict[str, tuple[float | str, ...]] = field(default_factory=dict)
@@ -49,18 +52,23 @@ class Row:
             for other in findings
             if other.claim.id == one.claim.id
         )
+        cause = (one.cause.kind, one.cause.says) if one.cause else None
         numbers = {name: tuple(map(short, values)) for name, values in one.numbers.items()}
         return cls(
             *(one.claim.id, paper, one.measured, one.verdict, one.note, one.reading, one.seeds, one.cells),
             before,
+            cause,
             numbers,
         )
 
     def finding(self) -> Finding:
         """The finding that this row was made from."""
         claim = claims(self.paper)[self.claim]
+        cause = Cause(*self.cause) if self.cause else None
         numbers = {name: (float(mean), float(low), float(high)) for name, (mean, low, high) in self.numbers.items()}
-        return Finding(claim, self.measured, self.verdict, self.note, self.reading, self.seeds, self.cells, numbers)
+        return Finding(
+            *(claim, self.measured, self.verdict, self.note, self.reading, self.seeds, self.cells), cause, numbers
+        )
 
 
 def short(value: float) -> float | str:
@@ -161,9 +169,10 @@ def save(kept: Record, folder: Path) -> Path:
 
 def read_row(row: Mapping[str, Any]) -> Row:
     """A row as it was before it was written."""
-    lists = {"cells": tuple(row.get("cells", (0, 0))), "smaller": tuple(map(tuple, row.get("smaller", ())))}
-    numbers = {name: tuple(values) for name, values in row.get("numbers", {}).items()}
-    return Row(**{**row, **lists, "numbers": numbers})
+    smaller = tuple(map(tuple, row.get("smaller", ())))
+    cause = tuple(found) if (found := row.get("cause")) else None
+    lists = {"cells": tuple(row.get("cells", (0, 0))), "smaller": smaller, "cause": cause}
+    return Row(**{**row, **lists, "numbers": {name: tuple(one) for name, one in row.get("numbers", {}).items()}})
 
 
 def load(figure: Figure, folder: Path) -> Record | None:
