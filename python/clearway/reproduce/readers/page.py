@@ -1,0 +1,175 @@
+"""The page of a paper for readers: a verdict in words, ten claims as pictures, all claims as cards."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from clearway.reproduce import scoreboard
+from clearway.reproduce.figure import Figure
+from clearway.reproduce.readers import cards, pictures
+from clearway.reproduce.readers.model import Counted, Paper, Part
+from clearway.reproduce.scoreboard import GOOD
+
+#: The line at the top of each page that says who writes it.
+WRITTEN = "<!-- Written by `clearway reproduce --docs` from the records in docs/results/data. -->"
+#: The most causes that the verdict in words names.
+CAUSES = 3
+
+
+def page(paper: Paper, figures: Mapping[str, Figure], images: str) -> str:
+    """The page in Markdown, to stand beside those of the figures; `images` is the way from there to the pictures."""
+    head = [WRITTEN, f"# {paper.called}: what Clearway reproduces"]
+    if not paper.reproduced:
+        return joined([*head, nothing(paper), following()])
+    return joined(
+        [
+            *head,
+            verdict(paper),
+            counts_md(paper.counted, f"{images}/verdicts-{paper.name}.svg"),
+            "## Ten claims in pictures",
+            "The diamond is the number that the paper prints. The dot is what Clearway measures, with its 95 % "
+            "interval over seeds. The green range is where the claim holds: the paper's number with the tolerance that "
+            "was fixed before anything was measured, or the limits that its words set.",
+            headlines_md(paper, figures, images),
+            "## All claims, figure by figure",
+            "A card has a claim in words, what the paper says, what was measured, and the verdict of [one "
+            "rule](../verdicts.md). The labels name the size of the largest simulation (`quick, 1/170` sends a 170th "
+            "of the paper's bytes), how the cause is known, and the [reading](../readings.md) if it is not the "
+            "default.",
+            *figures_md(paper, figures),
+            following(),
+        ]
+    )
+
+
+def joined(parts: list[str]) -> str:
+    """Parts of a page as its text."""
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def nothing(paper: Paper) -> str:
+    """The text of a page of a paper of which nothing was run."""
+    return (
+        f"{paper.frame.promise}\n\nNo figure of this paper has been reproduced here yet, so that none of its "
+        f"{len(paper.scores)} claims has a verdict. `clearway reproduce {paper.name} --docs docs` runs its figures and "
+        "writes this page anew."
+    )
+
+
+def following() -> str:
+    """The line that says where to read on."""
+    return (
+        "**Next:** the [scoreboard](README.md) has all papers side by side, [how a claim is judged](../verdicts.md) "
+        "has the rule, and [reproduce a figure](../how-to/reproduce-a-figure.md) shows how to check one."
+    )
+
+
+def verdict(paper: Paper) -> str:
+    """What the system promises, what holds, what fails and why, in a paragraph."""
+    counted, parts = paper.counted, paper.parts
+    said = [f"{paper.frame.promise} {share_words(counted)}"]
+    groups = [
+        ("All of it holds in", [one for one in parts if one.holding == len(one.scores)]),
+        ("Most holds in", [one for one in parts if len(one.scores) / 2 < one.holding < len(one.scores)]),
+        ("Half or less holds in", [one for one in parts if 0 < one.holding <= len(one.scores) / 2]),
+        ("Nothing holds in", [one for one in parts if one.holding == 0]),
+    ]
+    said += [f"**{words}** {listed(group)}." for words, group in groups if group]
+    return " ".join([*said, causes_words(paper)]).strip()
+
+
+def share_words(counted: Counted) -> str:
+    """How many of the tested claims hold."""
+    tested = len(counted.tested)
+    if not tested:
+        return "No simulation has tested a claim of it yet."
+    return f"Simulations test {tested} of its claims, and {share_text(counted)} hold."
+
+
+def share_text(counted: Counted) -> str:
+    """The share that holds of the claims that a simulation tests."""
+    return "-" if math.isnan(counted.share) else f"{100 * counted.share:.0f} %"
+
+
+def listed(parts: list[Part]) -> str:
+    """Topics with the claims of them that hold."""
+    return "; ".join(f"{one.topic.says} ({one.holding} of {len(one.scores)} claims)" for one in parts)
+
+
+def causes_words(paper: Paper) -> str:
+    """Why claims fail: the causes with the strongest evidence, those of headlines first, and how many have none."""
+    counted = paper.counted
+    failing = len(counted.tested) - counted.holding
+    if not failing:
+        return ""
+    first = {one.headline.id for one in paper.headlines}
+    found = [(one.claim.id not in first, scoreboard.KINDS.index(why.kind), why.says) for one, why in causes(counted)]
+    says = list(dict.fromkeys(sentence(one) for _, _, one in sorted(found) if one))[:CAUSES]
+    known = failing - counted.causes["not isolated"]
+    text = f"Of the {failing} claims that do not hold, {known} have a cause that is known."
+    return f"{text} The main ones: {' '.join(says)}" if says else text
+
+
+def causes(counted: Counted) -> list[tuple[scoreboard.Score, scoreboard.Cause]]:
+    """The tested claims that do not hold, with their causes."""
+    return [(one, found) for one in counted.once if (found := scoreboard.cause(one)) is not None]
+
+
+def sentence(text: str) -> str:
+    """The first sentence of a cause, which names it; the numbers with the change stand in the card."""
+    text = cards.plain(text.partition(" With that change alone:")[0].strip())
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
+
+
+def counts_md(counted: Counted, bar: str) -> str:
+    """The two counts on top: claims that a simulation tests, as a bar, and the rest."""
+    twice = len(counted.scores) - len(counted.once)
+    rest = ", ".join(f"{count} {name}" for name, count in counted.rest.items())
+    none = counted.by_verdict["none"]
+    lines = [
+        f"**{len(counted.tested)} claims that a simulation tests; {share_text(counted)} hold.** A table counts by the "
+        "share of its cells.",
+        f"![{pictures.bar_words(counted.bar)}]({bar})",
+        f"**{sum(counted.rest.values())} claims that no simulation tests**{f': {rest}' if rest else ''}."
+        + (f" {none} have no verdict yet." if none else "")
+        + (f" {twice} more stand in the papers twice and are counted once." if twice else ""),
+    ]
+    return "\n\n".join(lines)
+
+
+def headlines_md(paper: Paper, figures: Mapping[str, Figure], images: str) -> str:
+    """The headlines as cards."""
+    found = []
+    for number, one in enumerate(paper.headlines, 1):
+        alt = re.sub(r"[\[\]]", "", pictures.about(one)) if one.marks else ""
+        picture = f"![{alt}]({images}/{picture_name(paper.name, one.headline.id)})" if one.marks else ""
+        found.append(cards.headline(one, number, picture, figures))
+    return cards.cards(found, "headlines")
+
+
+def picture_name(paper: str, claim: str) -> str:
+    """The name of a headline's picture."""
+    return f"headline-{paper}-{claim}.svg"
+
+
+def figures_md(paper: Paper, figures: Mapping[str, Figure]) -> list[str]:
+    """All claims as cards, below the figure that gave their verdict."""
+    found = []
+    for name, scores in paper.figures.items():
+        title = figure_title(figures[name], paper.name) if name else "Not run yet"
+        holding = sum(one.finding is not None and one.finding.verdict in GOOD for one in scores)
+        tested = len(scoreboard.tested(scores))
+        counts = f"{holding} of {tested} tested claims hold. " if tested else ""
+        link = f"[The page of this figure]({figures[name].slug}.md) has pictures, numbers and reasons." if name else ""
+        found += [f"### {title}", f"{counts}{link}".strip(), cards.cards([cards.card(one, figures) for one in scores])]
+    return found
+
+
+def figure_title(figure: Figure, paper: str) -> str:
+    """The title of a figure without the name of its paper, which stands on the page already."""
+    if figure.paper != paper:
+        return figure.title
+    rest = re.sub(r"^[^,:]*[,:] ", "", figure.title)
+    return rest[:1].upper() + rest[1:]
