@@ -17,6 +17,7 @@ from clearway.report.page import shell
 from clearway.reproduce import look, page, readers, record, scoreboard, work
 from clearway.reproduce.claims import Claim, Finding, claim, claims
 from clearway.reproduce.figure import Figure, Job, Reproduction
+from clearway.reproduce.readers import html
 from clearway.reproduce.scale import SCALES, all_jobs, cost, jobs_at, share, smaller
 from clearway.reproduce.work import Progress
 
@@ -175,7 +176,7 @@ def write_scoreboard(out: str | Path = "out/reproduce", docs: str | Path | None 
     scores = scoreboard.scores(known, folder)
     title = "Results, claim by claim"
     Path(out).mkdir(parents=True, exist_ok=True)
-    text = shell(title, scoreboard.html(scores, known), "docs/verdicts.md says what a verdict means.")
+    text = shell(title, html.body(scores, known), "docs/verdicts.md says what a verdict means.")
     write_text(text, index(out), "the scoreboard")
     return path
 

@@ -58,7 +58,7 @@ class Claim:
         if isinstance(self.value, dict) and any(isinstance(value, dict) for value in self.value.values()):
             return self._table_text
         if isinstance(self.value, dict):
-            shown = {"max": "at most ", "min": "at least "}
+            shown = {"max": "at most ", "min": "at least "} if is_band(self.value) else {}
             parts = [
                 f"{shown[key]}{value}{self._unit}"
                 if key in shown

@@ -132,29 +132,6 @@ def cause_texts(of: list[Score]) -> tuple[list[str], list[list[str]]]:
     return ["paper", "tested and not holding", *KINDS], rows
 
 
-def html(of: list[Score], figures: Mapping[str, Figure]) -> str:
-    """The scoreboard as the body of an HTML page: counts by paper, then a table for each."""
-    parts = [f'<div class="card">{table_html(*summary_texts(of), words=1)}</div>']
-    for name, called in PAPERS.items():
-        head = ["claim", "paper says", "measured", "tolerance", "seeds", "size", "verdict", "command"]
-        rows = []
-        for one in (one for one in of if one.paper == name):
-            where, says, measured, _, tolerance, seeds, size, verdict, _ = line(one, figures)
-            texts = [
-                where,
-                says,
-                measured,
-                tolerance,
-                seeds,
-                size,
-                verdict,
-                one.figure and f"clearway reproduce {one.figure}",
-            ]
-            rows.append([text.replace("`", "").replace("**", "") for text in texts])
-        parts.append(f'<h2>{escape(called)}</h2><div class="card">{table_html(head, rows, words=len(head))}</div>')
-    return "".join(parts)
-
-
 def table_html(head: list[str], rows: list[list[str]], words: int) -> str:
     """A table whose first `words` columns are words."""
     kind = [' class="word"' if index < words else "" for index in range(len(head))]

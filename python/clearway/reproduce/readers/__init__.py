@@ -5,6 +5,6 @@
 pictures that these show. They depend on the records alone, so that the same records always give the same texts.
 """
 
-from clearway.reproduce.readers.place import files, write
+from clearway.reproduce.readers.place import files, left_over, write
 
-__all__ = ["files", "write"]
+__all__ = ["files", "left_over", "write"]

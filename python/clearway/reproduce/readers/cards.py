@@ -105,9 +105,8 @@ def headline(shown: Shown, number: int, picture: str, figures: Mapping[str, Figu
         lines.append(picture)
     elif of.finding:
         lines.append(f"* Paper: {paper_says(of) or plain(of.claim.what)}\n* Clearway: {plain(measured(of.finding))}")
-    because = why(of) or "It holds."
-    link = f" [More]({figures[of.figure].slug}.md)" if of.figure else ""
-    return boxed([*lines, f"{plain(because)}{link}"], state(of))
+    link = f"[More]({figures[of.figure].slug}.md)" if of.figure else ""
+    return boxed([*lines, f"{plain(why(of))} {link}".strip()], state(of))
 
 
 def paper_says(of: Score) -> str:
@@ -144,19 +143,26 @@ def why(of: Score) -> str:
     finding = of.finding
     if finding is None or finding.verdict in ("reproduced", "arithmetic"):
         return ""
-    if finding.verdict in ("trend reproduced", "holds under a reading"):
-        trend = "the trend holds, the number is missed"
-        return trend if finding.verdict == "trend reproduced" else first(finding.note)
+    if finding.verdict == "trend reproduced":
+        return "The trend holds; the number lies outside of its tolerance."
     cause = scoreboard.cause(of)
     if cause and cause.says:
-        return cause.says
+        return sentence(cause.says)
     failing = [one.says for one in rule(of.paper, of.claim.id).conditions if one.says in finding.note]
     if finding.verdict == "not reproduced":
-        said = f"it is not so that {'; that '.join(failing)}" if failing else "the number is outside its tolerance"
-        return f"{said}; no cause is isolated"
+        said = (
+            f"It does not hold that {'; that '.join(failing)}." if failing else "The number is outside its tolerance."
+        )
+        return f"{said} No cause is isolated."
     if finding.verdict == "undecidable" and failing:
-        return f"the intervals over seeds do not decide whether {'; whether '.join(failing)}"
-    return first(finding.note) if finding.verdict == "undecidable" else shortened(finding.note)
+        return f"The intervals over seeds leave open whether {'; whether '.join(failing)}."
+    return sentence(first(finding.note) if finding.verdict == "undecidable" else shortened(finding.note))
+
+
+def sentence(text: str) -> str:
+    """A text with a capital at its beginning and a full stop at its end."""
+    capital = text if text.startswith("`") else text[:1].upper() + text[1:]
+    return capital if not text or text.endswith((".", "!", "?")) else f"{capital}."
 
 
 def first(text: str) -> str:

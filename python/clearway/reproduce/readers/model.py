@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 
-from clearway._clearway import Error
 from clearway.reproduce import scoreboard
 from clearway.reproduce.causes import CauseKind
 from clearway.reproduce.claims import VERDICTS, Claim, Verdict
@@ -36,16 +35,25 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Limits:
+    """Where a number must lie for its claim to hold."""
+
+    #: The number that the paper prints; None where it prints a limit or nothing.
+    paper: float | None
+    #: The limits in words: those of the paper or, where it prints none, those of the claim's rule.
+    says: str
+    #: The least and the greatest number with which the claim holds, its tolerance included.
+    least: float
+    most: float
+
+
+@dataclass(frozen=True)
 class Mark:
     """One line of a headline's picture: measured numbers, and where they must lie."""
 
     label: str
     values: tuple[Value, ...]
-    #: The number that the paper prints; None where it prints a limit or nothing.
-    paper: float | None
-    #: The least and the greatest number with which the claim holds.
-    least: float
-    most: float
+    limits: Limits
 
 
 @dataclass(frozen=True)
@@ -173,9 +181,9 @@ class Paper:
 
     @property
     def figures(self) -> dict[str, list[Score]]:
-        """The claims by the figure that gave their verdict, in the order of the claims; each claim once."""
+        """The claims by the figure that gave their verdict, in the order of the figures; each claim once."""
         found: dict[str, list[Score]] = {}
-        for one in self.scores:
+        for one in sorted(self.scores, key=lambda one: (not one.figure, one.figure.endswith("/text"), one.figure)):
             found.setdefault(one.figure, []).append(one)
         return found
 
@@ -207,26 +215,40 @@ def mark(claim: Claim, name: str, label: str, numbers: Mapping[str, tuple[float,
     names = [name] if name in numbers else [one for one in numbers if fnmatchcase(one, name)]
     if not names:
         return None
-    paper, least, most = limits(claim, names[0])
-    return Mark(label, tuple(Value(*numbers[one]) for one in names), paper, least, most)
+    return Mark(label, tuple(Value(*numbers[one]) for one in names), limits(claim, names[0]))
 
 
-def limits(claim: Claim, name: str) -> tuple[float | None, float, float]:
-    """The number that a paper prints of a quantity, and the limits between which the claim holds."""
+def limits(claim: Claim, name: str) -> Limits:
+    """Where a quantity must lie: by the claim, or by the conditions of its rule."""
     case = None if name == "value" and not claim.cases else name
     if claim.states_number and (case is None or claim.has(case)):
         stated = claim.at(case)
         if isinstance(stated, dict):
-            return None, stated.get("min", -math.inf), stated.get("max", math.inf)
-        return float(stated), *claim.band(case)
+            says = between(stated.get("min", -math.inf), stated.get("max", math.inf))
+            return Limits(None, f"paper: {says}", *claim.band(case))
+        return Limits(float(stated), f"paper: {stated:,g}", *claim.band(case))
     conditions = [one for one in rule(claim.paper, claim.id).conditions if one.names({name: 0})]
     least = max((one.least for one in conditions), default=-math.inf)
-    return None, least, min((one.most for one in conditions), default=math.inf)
+    most = min((one.most for one in conditions), default=math.inf)
+    return Limits(None, f"holds with {between(least, most)}", least, most)
 
 
-def find(name: str, known: Iterable[Paper]) -> Paper:
-    """A paper by its name."""
-    for one in known:
-        if one.name == name:
-            return one
-    raise Error(f"{name!r} is no paper (known: {', '.join(PAPERS)})")
+def between(least: float, most: float) -> str:
+    """Limits in words."""
+    if math.isfinite(least) and math.isfinite(most):
+        return f"{least:,.4g}" if least == most else f"{least:,.4g} to {most:,.4g}"
+    if math.isfinite(least):
+        return f"at least {least:,.4g}"
+    return f"at most {most:,.4g}" if math.isfinite(most) else "any number"
+
+
+def number(value: float) -> str:
+    """A number as people read it, with three digits that count."""
+    if math.isinf(value):
+        return "never" if value > 0 else "-"
+    if math.isnan(value):
+        return "none"
+    if value and abs(value) < 0.001:
+        return f"{value:.1e}".replace("e-0", "e-")
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}"

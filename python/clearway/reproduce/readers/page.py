@@ -39,6 +39,7 @@ def page(paper: Paper, figures: Mapping[str, Figure], images: str) -> str:
             "of the paper's bytes), how the cause is known, and the [reading](../readings.md) if it is not the "
             "default.",
             *figures_md(paper, figures),
+            others_md(paper, figures),
             following(),
         ]
     )
@@ -71,10 +72,10 @@ def verdict(paper: Paper) -> str:
     counted, parts = paper.counted, paper.parts
     said = [f"{paper.frame.promise} {share_words(counted)}"]
     groups = [
-        ("All of it holds in", [one for one in parts if one.holding == len(one.scores)]),
-        ("Most holds in", [one for one in parts if len(one.scores) / 2 < one.holding < len(one.scores)]),
-        ("Half or less holds in", [one for one in parts if 0 < one.holding <= len(one.scores) / 2]),
-        ("Nothing holds in", [one for one in parts if one.holding == 0]),
+        ("All claims hold on", [one for one in parts if one.holding == len(one.scores)]),
+        ("Most hold on", [one for one in parts if len(one.scores) / 2 < one.holding < len(one.scores)]),
+        ("Half or fewer hold on", [one for one in parts if 0 < one.holding <= len(one.scores) / 2]),
+        ("None holds on", [one for one in parts if one.holding == 0]),
     ]
     said += [f"**{words}** {listed(group)}." for words, group in groups if group]
     return " ".join([*said, causes_words(paper)]).strip()
@@ -95,7 +96,7 @@ def share_text(counted: Counted) -> str:
 
 def listed(parts: list[Part]) -> str:
     """Topics with the claims of them that hold."""
-    return "; ".join(f"{one.topic.says} ({one.holding} of {len(one.scores)} claims)" for one in parts)
+    return "; ".join(f"{one.topic.says} ({one.holding} of {len(one.scores)})" for one in parts)
 
 
 def causes_words(paper: Paper) -> str:
@@ -108,8 +109,8 @@ def causes_words(paper: Paper) -> str:
     found = [(one.claim.id not in first, scoreboard.KINDS.index(why.kind), why.says) for one, why in causes(counted)]
     says = list(dict.fromkeys(sentence(one) for _, _, one in sorted(found) if one))[:CAUSES]
     known = failing - counted.causes["not isolated"]
-    text = f"Of the {failing} claims that do not hold, {known} have a cause that is known."
-    return f"{text} The main ones: {' '.join(says)}" if says else text
+    text = f"Of the {failing} claims that fail or stay open, {known} have a cause that is known."
+    return f"{text} Such causes are: {' '.join(says)}" if says else text
 
 
 def causes(counted: Counted) -> list[tuple[scoreboard.Score, scoreboard.Cause]]:
@@ -119,8 +120,7 @@ def causes(counted: Counted) -> list[tuple[scoreboard.Score, scoreboard.Cause]]:
 
 def sentence(text: str) -> str:
     """The first sentence of a cause, which names it; the numbers with the change stand in the card."""
-    text = cards.plain(text.partition(" With that change alone:")[0].strip())
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
+    return cards.plain(cards.sentence(text.partition(" With that change alone:")[0].strip()))
 
 
 def counts_md(counted: Counted, bar: str) -> str:
@@ -165,6 +165,13 @@ def figures_md(paper: Paper, figures: Mapping[str, Figure]) -> list[str]:
         link = f"[The page of this figure]({figures[name].slug}.md) has pictures, numbers and reasons." if name else ""
         found += [f"### {title}", f"{counts}{link}".strip(), cards.cards([cards.card(one, figures) for one in scores])]
     return found
+
+
+def others_md(paper: Paper, figures: Mapping[str, Figure]) -> str:
+    """Links to the figures of the paper that give no verdict here: what they judge is worse, or equal, elsewhere."""
+    found = [one for name, one in figures.items() if one.paper == paper.name and name not in paper.figures]
+    links = "\n".join(f"* [{figure_title(one, paper.name)}]({one.slug}.md)" for one in found)
+    return f"### Further figures\n\nThese judge claims whose verdicts stand above.\n\n{links}" if found else ""
 
 
 def figure_title(figure: Figure, paper: str) -> str:

@@ -12,15 +12,17 @@ from html import escape
 
 from clearway.report import style
 from clearway.reproduce.claims import Verdict
-from clearway.reproduce.readers.model import Mark, Shown, Value
-from clearway.reproduce.readers.scales import Scale, number, scale_of, span_text, value_text
+from clearway.reproduce.readers.model import Mark, Shown, Value, number
+from clearway.reproduce.readers.scales import Scale, scale_of, value_text
 
 #: The size of a headline's picture, in pixels: its width, its margins, and the ends of its axis.
 WIDTH, LEFT, RIGHT = 330, 14, 316
 #: The heights of the parts of a line: its label, the text above its marks, the marks, the text below.
 LABEL, ABOVE, TRACK, BELOW = 17, 15, 12, 19
-#: Average width of a letter, for texts that must end within the picture.
-LETTER = 6.1
+#: Free height between two lines.
+GAP = 5
+#: Width of a letter, for texts that must end within the picture, also in a wide font: plain and bold.
+LETTER, BOLD = 6.7, 7.7
 
 #: The colours of verdicts, as numbers of the house's palette, which people with any colour vision tell apart.
 COLORS: Mapping[Verdict, str] = {
@@ -49,9 +51,9 @@ class Drawing:
 
     def beside(self, x: float, y: float, words: str, color: str, *, bold: bool = False) -> None:
         """Writes a line of text centred at `x`, moved so far that it ends within the picture."""
-        half = LETTER * len(words) / 2
+        half = (BOLD if bold else LETTER) * len(words) / 2
         at = min(max(x, LEFT + half - 8), RIGHT - half + 8)
-        anchor, at = ("start", LEFT - 8) if 2 * half > RIGHT - LEFT + 16 else ("middle", at)
+        anchor, at = ("start", LEFT - 8.0) if 2 * half > RIGHT - LEFT + 16 else ("middle", at)
         self.text(at, y, words, color, anchor, bold=bold)
 
     def line(self, x: float, y: float, x2: float, y2: float, color: str, width: float = 1.0) -> None:
@@ -84,27 +86,28 @@ def headline(shown: Shown) -> str:
             drawing.text(LEFT - 8, top + 12, one.label, "ink", bold=True)
             top += LABEL
         mark(drawing, one, scale, top)
-        top += ABOVE + TRACK + BELOW
+        top += ABOVE + TRACK + BELOW + GAP
     return drawing.svg(WIDTH, axis(drawing, scale, shown, top))
 
 
 def mark(drawing: Drawing, one: Mark, scale: Scale, top: float) -> None:
     """Draws where a claim holds, the paper's number and the measured ones, between a line of text above and below."""
     middle = top + ABOVE + TRACK / 2
-    low, high = scale.at(one.least), scale.at(one.most)
+    bounds = one.limits
     drawing.rect(LEFT - 8, middle - 1, RIGHT - LEFT + 16, 2, "var(--grid)")
-    if math.isfinite(one.least) or math.isfinite(one.most):
-        low, high = (LEFT - 8 if one.least == -math.inf else low), (RIGHT + 8 if one.most == math.inf else high)
+    if math.isfinite(bounds.least) or math.isfinite(bounds.most):
+        low = LEFT - 8 if bounds.least == -math.inf else scale.at(bounds.least)
+        high = RIGHT + 8 if bounds.most == math.inf else scale.at(bounds.most)
         drawing.rect(low - 1, middle - TRACK / 2, max(high - low, 0) + 2, TRACK, "var(--t3)", 0.28, 2)
-    if one.paper is not None:
-        x = scale.at(one.paper)
+    if bounds.paper is not None:
+        x = scale.at(bounds.paper)
         drawing.body += (
             f'<path d="M{x:.4g} {middle - 7:.4g}l6 7l-6 7l-6 -7z" fill="var(--paper)" stroke="var(--ink)" '
             'stroke-width="1.6"/>\n'
         )
-    drawing.beside(scale.middle(one), top + 11, f"paper: {span_text(one)}", "muted")
+    drawing.beside(scale.middle(one), top + 11, bounds.says, "muted")
     for value in one.values:
-        measured(drawing, value, scale, middle)
+        measured(drawing, value, scale, middle, alone=len(one.values) == 1)
     drawing.beside(
         sum(scale.at(value.mean) for value in one.values) / len(one.values),
         middle + TRACK / 2 + 13,
@@ -114,8 +117,11 @@ def mark(drawing: Drawing, one: Mark, scale: Scale, top: float) -> None:
     )
 
 
-def measured(drawing: Drawing, value: Value, scale: Scale, y: float) -> None:
-    """Draws a measured number with its interval; one that is infinite as an arrow at the end of the scale."""
+def measured(drawing: Drawing, value: Value, scale: Scale, y: float, *, alone: bool) -> None:
+    """Draws a measured number with its interval; one that is infinite as an arrow at the end of the scale.
+
+    The intervals of several numbers on one line are thin, and the numbers are rings.
+    """
     if math.isnan(value.mean):
         return
     x = scale.at(value.mean)
@@ -126,10 +132,11 @@ def measured(drawing: Drawing, value: Value, scale: Scale, y: float) -> None:
         return
     low, high = scale.at(value.low), scale.at(value.high)
     if high - low > 1:
-        drawing.line(low, y, high, y, "var(--t0)", 2.4)
-        for end in (low, high):
+        drawing.line(low, y, high, y, "var(--t0)", 2.4 if alone else 1)
+        for end in (low, high) if alone else ():
             drawing.line(end, y - 4.5, end, y + 4.5, "var(--t0)", 1.6)
-    drawing.body += f'<circle cx="{x:.4g}" cy="{y:.4g}" r="4.6" fill="var(--t0)"/>\n'
+    look = 'r="4.6" fill="var(--t0)"' if alone else 'r="4" fill="none" stroke="var(--t0)" stroke-width="1.6"'
+    drawing.body += f'<circle cx="{x:.4g}" cy="{y:.4g}" {look}/>\n'
 
 
 def axis(drawing: Drawing, scale: Scale, shown: Shown, top: float) -> float:
@@ -163,10 +170,10 @@ def about(shown: Shown) -> str:
     """The text for those who do not see the picture."""
     unit = shown.headline.unit
     lines = [
-        f"{one.label + ': ' if one.label else ''}paper {span_text(one)}, Clearway {value_text(one.values)}"
+        f"{one.label + ': ' if one.label else ''}{one.limits.says}; Clearway: {value_text(one.values)}"
         for one in shown.marks
     ]
-    return f"{shown.headline.axis}{f' in {unit}' if unit else ''}. {'; '.join(lines)}."
+    return f"{shown.headline.axis}{f' in {unit}' if unit else ''}. {'. '.join(lines)}."
 
 
 def bar(counts: Mapping[Verdict, int], width: float = 330, height: float = 14, about: str = "") -> str:
@@ -174,6 +181,13 @@ def bar(counts: Mapping[Verdict, int], width: float = 330, height: float = 14, a
     drawing = Drawing(about)
     segments(drawing, counts, width, height)
     return drawing.svg(width, height)
+
+
+def inner_bar(counts: Mapping[Verdict, int], about: str) -> str:
+    """Claims by verdict as one bar to stand in an HTML page, whose theme colours it."""
+    drawing = Drawing(about)
+    segments(drawing, counts, 170, 13)
+    return f'<svg viewBox="0 0 170 13" role="img" aria-label="{escape(about)}">{drawing.body}</svg>'
 
 
 def segments(drawing: Drawing, counts: Mapping[Verdict, int], width: float, height: float) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clearway.reproduce.readers.model import Mark, Value
+from clearway.reproduce.readers.model import Mark, Value, number
 
 #: The part of a picture's width that is left free at each end of its scale.
 FREE = 0.08
@@ -36,9 +36,9 @@ class Scale:
 
     def middle(self, mark: Mark) -> float:
         """The place of the words on where a claim holds: the paper's number, a limit, or between the two limits."""
-        ends = [one for one in (mark.least, mark.most) if math.isfinite(one)]
-        if mark.paper is not None:
-            return self.at(mark.paper)
+        ends = [one for one in (mark.limits.least, mark.limits.most) if math.isfinite(one)]
+        if mark.limits.paper is not None:
+            return self.at(mark.limits.paper)
         return sum(map(self.at, ends)) / len(ends) if ends else (self.left + self.right) / 2
 
     def ticks(self) -> list[float]:
@@ -48,27 +48,22 @@ class Scale:
 
 def scale_of(marks: Sequence[Mark], log: bool, left: float, right: float) -> Scale:
     """The scale of a picture, which holds all measured numbers, those of the paper, and the limits near them."""
-    points = [one for mark in marks for value in mark.values for one in (value.mean, value.low, value.high)]
-    points += [mark.paper for mark in marks if mark.paper is not None]
-    limits = [one for mark in marks if mark.paper is None for one in (mark.least, mark.most)]
-    found = [one for one in [*points, *limits] if math.isfinite(one)]
-    log = log and all(one > 0 for one in [*limits, *points] if math.isfinite(one) and one not in lows(marks))
-    found = [one for one in found if one > 0] if log else found
-    if not found:
-        found = [1.0]
-    low, high = min(found), max(found)
+    lows = [value.low for mark in marks for value in mark.values]
+    points = [one for mark in marks for value in mark.values for one in (value.mean, value.high)]
+    points += [mark.limits.paper for mark in marks if mark.limits.paper is not None]
+    points += [one for mark in marks if mark.limits.paper is None for one in (mark.limits.least, mark.limits.most)]
+    log = log and all(one > 0 for one in points if math.isfinite(one))
+    found = [one for one in [*points, *lows] if math.isfinite(one) and (one > 0 or not log)]
+    low, high = min(found, default=1.0), max(found, default=1.0)
+    if low == high == 0:
+        return Scale(0.0, 4.0, False, left, right)
     if log:
         room = max(math.log(high / low), math.log(2.0)) * FREE
         return Scale(low / math.exp(room), high * math.exp(room), True, left, right)
-    if 0 < low < FROM_ZERO * high or low == high == 0:
+    if 0 < low < FROM_ZERO * high:
         low = 0.0
     room = ((high - low) or abs(high) or 1.0) * FREE
     return Scale(low if low == 0 else low - room, high + room, False, left, right)
-
-
-def lows(marks: Sequence[Mark]) -> set[float]:
-    """The lower ends of intervals, which may lie below zero where no number does."""
-    return {value.low for mark in marks for value in mark.values}
 
 
 def linear_ticks(low: float, high: float) -> list[float]:
@@ -93,18 +88,6 @@ def log_ticks(low: float, high: float) -> list[float]:
     return found[:: math.ceil(len(found) / 6)]
 
 
-def number(value: float) -> str:
-    """A number as people read it, with three digits that count."""
-    if math.isinf(value):
-        return "never" if value > 0 else "-"
-    if math.isnan(value):
-        return "none"
-    if value and abs(value) < 0.001:
-        return f"{value:.1e}".replace("e-0", "e-")
-    rounded = float(f"{value:.3g}")
-    return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}"
-
-
 def value_text(values: Sequence[Value]) -> str:
     """Measured numbers in words: one with its interval, or the least and the greatest of several."""
     if len(values) > 1:
@@ -115,13 +98,3 @@ def value_text(values: Sequence[Value]) -> str:
         return number(one.mean)
     low, high = number(one.low), number(one.high)
     return number(one.mean) if low == high == number(one.mean) else f"{number(one.mean)} ({low} to {high})"
-
-
-def span_text(mark: Mark) -> str:
-    """The words for where a claim holds: the paper's number, or its limits."""
-    if mark.paper is not None:
-        return number(mark.paper)
-    least, most = math.isfinite(mark.least), math.isfinite(mark.most)
-    if least and most:
-        return number(mark.least) if mark.least == mark.most else f"{number(mark.least)} to {number(mark.most)}"
-    return f"at least {number(mark.least)}" if least else f"at most {number(mark.most)}" if most else "no number"
