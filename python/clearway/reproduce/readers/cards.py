@@ -69,7 +69,7 @@ def chips_md(of: Score) -> str:
 def card(of: Score, figures: Mapping[str, Figure]) -> str:
     """A claim: in words, what the paper says, what was measured, why it does not hold, and where more is said."""
     lines = [f"**{plain(of.claim.what)}**", chips_md(of)]
-    points = [f"* Paper: {says}"] if (says := paper_says(of)) else []
+    points = [f"* {says}"] if (says := paper_says(of)) else []
     if of.finding and of.finding.measured != "-":
         points.append(f"* Clearway: {plain(measured(of.finding))}")
     if because := why(of):
@@ -104,7 +104,7 @@ def headline(shown: Shown, number: int, picture: str, figures: Mapping[str, Figu
     if picture:
         lines.append(picture)
     elif of.finding:
-        lines.append(f"* Paper: {paper_says(of) or plain(of.claim.what)}\n* Clearway: {plain(measured(of.finding))}")
+        lines.append(f"* {paper_says(of)}\n* Clearway: {plain(measured(of.finding))}")
     link = f"[More]({figures[of.figure].slug}.md)" if of.figure else ""
     return boxed([*lines, f"{plain(why(of))} {link}".strip()], state(of))
 
@@ -113,11 +113,11 @@ def paper_says(of: Score) -> str:
     """What the paper says: its number, or for a trend the conditions that it was held against."""
     text = of.claim.text
     if text == "(a table)":
-        return f"a table of {len(of.claim.cases)} numbers"
+        return f"Paper: a table of {len(of.claim.cases)} numbers"
     if text != f"({of.claim.kind})":
-        return plain(text if len(of.claim.cases) <= CELLS else f"{len(of.claim.cases)} numbers")
+        return plain(f"Paper: {text if len(of.claim.cases) <= CELLS else f'{len(of.claim.cases)} numbers'}")
     conditions = [one.says for one in rule(of.paper, of.claim.id).conditions]
-    return plain("that " + "; that ".join(conditions)) if conditions else ""
+    return plain(f"Must hold: {'; '.join(conditions)}") if conditions else "Paper: no number"
 
 
 def measured(finding: Finding) -> str:

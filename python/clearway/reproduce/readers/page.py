@@ -126,7 +126,7 @@ def sentence(text: str) -> str:
 def counts_md(counted: Counted, bar: str) -> str:
     """The two counts on top: claims that a simulation tests, as a bar, and the rest."""
     twice = len(counted.scores) - len(counted.once)
-    rest = ", ".join(f"{count} {name}" for name, count in counted.rest.items())
+    rest = ", ".join(f"{name} {count}" for name, count in counted.rest.items())
     none = counted.by_verdict["none"]
     lines = [
         f"**{len(counted.tested)} claims that a simulation tests; {share_text(counted)} hold.** A table counts by the "
@@ -134,7 +134,7 @@ def counts_md(counted: Counted, bar: str) -> str:
         f"![{pictures.bar_words(counted.bar)}]({bar})",
         f"**{sum(counted.rest.values())} claims that no simulation tests**{f': {rest}' if rest else ''}."
         + (f" {none} have no verdict yet." if none else "")
-        + (f" {twice} more stand in the papers twice and are counted once." if twice else ""),
+        + (f" Of claims that stand twice each counts once, which leaves out {twice}." if twice else ""),
     ]
     return "\n\n".join(lines)
 

@@ -60,10 +60,15 @@ def scale_of(marks: Sequence[Mark], log: bool, left: float, right: float) -> Sca
     if log:
         room = max(math.log(high / low), math.log(2.0)) * FREE
         return Scale(low / math.exp(room), high * math.exp(room), True, left, right)
-    if 0 < low < FROM_ZERO * high:
+    if 0 < low < FROM_ZERO * high or (low > 0 and any(bounded_above(mark) for mark in marks)):
         low = 0.0
     room = ((high - low) or abs(high) or 1.0) * FREE
     return Scale(low if low == 0 else low - room, high + room, False, left, right)
+
+
+def bounded_above(mark: Mark) -> bool:
+    """True if a claim holds with whatever is small enough, so that zero belongs to its scale."""
+    return mark.limits.least == -math.inf and math.isfinite(mark.limits.most)
 
 
 def linear_ticks(low: float, high: float) -> list[float]:
