@@ -110,7 +110,7 @@ def headline(shown: Shown, number: int, picture: str, figures: Mapping[str, Figu
 
 
 def paper_says(of: Score) -> str:
-    """What the paper says: its number, or for a trend the conditions that it was held against."""
+    """The paper's number or, for a trend, the conditions that it was held against."""
     text = of.claim.text
     if text == "(a table)":
         return f"Paper: a table of {len(of.claim.cases)} numbers"
@@ -121,7 +121,7 @@ def paper_says(of: Score) -> str:
 
 
 def measured(finding: Finding) -> str:
-    """What was measured, as short as a card needs it."""
+    """The measured numbers, as short as a card needs them."""
     inside, cells = finding.cells
     if cells > CELLS:
         return f"{inside} of {cells} numbers are within {finding.claim.tolerance_text}"

@@ -1,4 +1,4 @@
-"""What a paper's page for readers is made of beside its claims: `claims/<paper>.headlines.toml`.
+"""The hand-written part of the page of a paper for readers: `claims/<paper>.headlines.toml`.
 
 The file says what the system promises, sorts the paper's claims by topic, and names ten claims as headlines, each with
 a title in a reader's words and the axis of its picture. It holds nothing that was measured.
@@ -97,7 +97,11 @@ def keys(where: str, entry: Mapping[str, Any], known: Mapping[str, type], option
 
 
 #: Kinds of values, as people write them.
-WORDS = {str: 'text, such as "..."', list: "list, such as [...]", dict: "table, such as { value = ... }"}
+WORDS: Mapping[type, str] = {
+    str: 'text, such as "..."',
+    list: "list, such as [...]",
+    dict: "table, such as { value = ... }",
+}
 
 
 def twice(where: str, ids: list[str], says: str) -> None:

@@ -36,7 +36,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Limits:
-    """Where a number must lie for its claim to hold."""
+    """The range in which a number must lie for its claim to hold."""
 
     #: The number that the paper prints; None where it prints a limit or nothing.
     paper: float | None
@@ -219,7 +219,7 @@ def mark(claim: Claim, name: str, label: str, numbers: Mapping[str, tuple[float,
 
 
 def limits(claim: Claim, name: str) -> Limits:
-    """Where a quantity must lie: by the claim, or by the conditions of its rule."""
+    """The range in which a quantity must lie: by the claim, or by the conditions of its rule."""
     case = None if name == "value" and not claim.cases else name
     if claim.states_number and (case is None or claim.has(case)):
         stated = claim.at(case)

@@ -7,10 +7,11 @@ import re
 from collections.abc import Mapping
 
 from clearway.reproduce import scoreboard
+from clearway.reproduce.causes import KINDS, Cause
 from clearway.reproduce.figure import Figure
 from clearway.reproduce.readers import cards, pictures
 from clearway.reproduce.readers.model import Counted, Paper, Part
-from clearway.reproduce.scoreboard import GOOD
+from clearway.reproduce.scoreboard import GOOD, Score
 
 #: The line at the top of each page that says who writes it.
 WRITTEN = "<!-- Written by `clearway reproduce --docs` from the records in docs/results/data. -->"
@@ -68,7 +69,7 @@ def following() -> str:
 
 
 def verdict(paper: Paper) -> str:
-    """What the system promises, what holds, what fails and why, in a paragraph."""
+    """A paragraph: what the system promises, what holds, what fails and why."""
     counted, parts = paper.counted, paper.parts
     said = [f"{paper.frame.promise} {share_words(counted)}"]
     groups = [
@@ -82,7 +83,7 @@ def verdict(paper: Paper) -> str:
 
 
 def share_words(counted: Counted) -> str:
-    """How many of the tested claims hold."""
+    """The number of claims that are tested, and the share of them that holds."""
     tested = len(counted.tested)
     if not tested:
         return "No simulation has tested a claim of it yet."
@@ -106,14 +107,14 @@ def causes_words(paper: Paper) -> str:
     if not failing:
         return ""
     first = {one.headline.id for one in paper.headlines}
-    found = [(one.claim.id not in first, scoreboard.KINDS.index(why.kind), why.says) for one, why in causes(counted)]
+    found = [(one.claim.id not in first, KINDS.index(why.kind), why.says) for one, why in causes(counted)]
     says = list(dict.fromkeys(sentence(one) for _, _, one in sorted(found) if one))[:CAUSES]
     known = failing - counted.causes["not isolated"]
     text = f"Of the {failing} claims that fail or stay open, {known} have a cause that is known."
     return f"{text} Such causes are: {' '.join(says)}" if says else text
 
 
-def causes(counted: Counted) -> list[tuple[scoreboard.Score, scoreboard.Cause]]:
+def causes(counted: Counted) -> list[tuple[Score, Cause]]:
     """The tested claims that do not hold, with their causes."""
     return [(one, found) for one in counted.once if (found := scoreboard.cause(one)) is not None]
 
