@@ -71,7 +71,7 @@ def summary(known: Mapping[str, tuple[str, Counted]], images: str) -> tuple[list
         bar = f"![{pictures.bar_words(counted.bar)}]({images}/bar-{name}.svg)"
         numbers = [len(counted.scores), len(counted.tested)]
         rows.append([link, *map(str, numbers), share_text(counted), bar])
-    return ["paper", "claims", "tested", "hold", "tested claims by verdict"], rows
+    return ["paper", "claims", "tested", "hold", "by verdict"], rows
 
 
 def turned(

@@ -33,7 +33,7 @@ def summary(known: Sequence[Paper]) -> str:
         for called, one in groups(known).values()
     )
     head = "<th>claims</th><th>tested</th><th>hold</th>"
-    first, last = '<th class="word">paper</th>', '<th class="word">tested claims by verdict</th>'
+    first, last = '<th class="word">paper</th>', '<th class="word">by verdict</th>'
     return f"<table><thead><tr>{first}{head}{last}</tr></thead><tbody>{rows}</tbody></table>"
 
 

@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping
 
 from clearway.reproduce import scoreboard
-from clearway.reproduce.causes import KINDS, Cause
+from clearway.reproduce.causes import KINDS
 from clearway.reproduce.figure import Figure
 from clearway.reproduce.readers import cards, pictures
 from clearway.reproduce.readers.model import Counted, Paper, Part
-from clearway.reproduce.scoreboard import GOOD, Score
+from clearway.reproduce.scoreboard import GOOD
 
 #: The line at the top of each page that says who writes it.
 WRITTEN = "<!-- Written by `clearway reproduce --docs` from the records in docs/results/data. -->"
@@ -29,6 +29,7 @@ def page(paper: Paper, figures: Mapping[str, Figure], images: str) -> str:
             *head,
             verdict(paper),
             counts_md(paper.counted, f"{images}/verdicts-{paper.name}.svg"),
+            causes_md(paper),
             "## Ten claims in pictures",
             "The diamond is the number that the paper prints. The dot is what Clearway measures, with its 95 % "
             "interval over seeds. The green range is where the claim holds: the paper's number with the tolerance that "
@@ -79,7 +80,7 @@ def verdict(paper: Paper) -> str:
         ("None holds on", [one for one in parts if one.holding == 0]),
     ]
     said += [f"**{words}** {listed(group)}." for words, group in groups if group]
-    return " ".join([*said, causes_words(paper)]).strip()
+    return " ".join([*said, causes_words(counted)]).strip()
 
 
 def share_words(counted: Counted) -> str:
@@ -100,28 +101,35 @@ def listed(parts: list[Part]) -> str:
     return "; ".join(f"{one.topic.says} ({one.holding} of {len(one.scores)})" for one in parts)
 
 
-def causes_words(paper: Paper) -> str:
-    """Why claims fail: the causes with the strongest evidence, those of headlines first, and how many have none."""
-    counted = paper.counted
+def causes_words(counted: Counted) -> str:
+    """The number of claims that do not hold, and of those of them that have a cause."""
     failing = len(counted.tested) - counted.holding
     if not failing:
         return ""
-    first = {one.headline.id for one in paper.headlines}
-    found = [(one.claim.id not in first, KINDS.index(why.kind), why.says) for one, why in causes(counted)]
-    says = list(dict.fromkeys(sentence(one) for _, _, one in sorted(found) if one))[:CAUSES]
     known = failing - counted.causes["not isolated"]
-    text = f"Of the {failing} claims that fail or stay open, {known} have a cause that is known."
-    return f"{text} Such causes are: {' '.join(says)}" if says else text
+    return f"Of the {failing} claims that fail or stay open, {known or 'none'} {verb(known)} a cause that is known."
 
 
-def causes(counted: Counted) -> list[tuple[Score, Cause]]:
-    """The tested claims that do not hold, with their causes."""
-    return [(one, found) for one in counted.once if (found := scoreboard.cause(one)) is not None]
+def verb(count: int) -> str:
+    """The verb of so many subjects; that of none is that of one."""
+    return "have" if count > 1 else "has"
 
 
-def sentence(text: str) -> str:
-    """The first sentence of a cause, which names it; the numbers with the change stand in the card."""
-    return cards.plain(cards.sentence(text.partition(" With that change alone:")[0].strip()))
+def causes_md(paper: Paper) -> str:
+    """A few causes with the claims that they explain: headlines first, then those with the strongest evidence."""
+    titles = {one.headline.id: one.headline.title for one in paper.headlines}
+    failing = [(one, found) for one in paper.counted.once if (found := scoreboard.cause(one)) and found.says]
+    failing.sort(key=lambda pair: (pair[0].claim.id not in titles, KINDS.index(pair[1].kind)))
+    named: dict[str, str] = {}
+    for one, why in failing:
+        named.setdefault(first_sentence(why.says), titles.get(one.claim.id, one.claim.what))
+    lines = [f"* *{cards.plain(what.rstrip('.'))}*: {cards.plain(says)}" for says, what in named.items()]
+    return "Why claims fail, for example:\n\n" + "\n".join(lines[:CAUSES]) if lines else ""
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a cause, which names it; the rest stands in the card."""
+    return cards.sentence(text.partition(" With that change alone:")[0].partition(". ")[0].strip())
 
 
 def counts_md(counted: Counted, bar: str) -> str:
