@@ -3,7 +3,8 @@
 `docs/scenario.md` and `docs/scenario.schema.json` come from the scenario schema, `docs/results.md` from the columns of
 a run, `docs/reference/command.md` and `python.md` from the options and docstrings of the package, and the parameter
 tables of `docs/protocols/` from the registry, wherever a page has the line `<!-- parameters: NAME -->`. The pictures of
-`docs/architecture.md` are drawn by `tools/architecture.py`.
+`docs/architecture.md` are drawn by `tools/architecture.py`. The scoreboard and the pages of papers in `docs/results`
+come from the records of figures beside them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import reference
 
 import clearway
 from clearway import _clearway
+from clearway.reproduce import figures, readers
 from clearway.scenario.json_schema import schema_text
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -245,13 +247,18 @@ def main() -> None:
     }
     for path in sorted((DOCS / "protocols").glob("*.md")):
         pages[path] = protocol_md(path.read_text("utf-8"))
+    results = readers.files(figures(), DOCS / "results" / "data")
+    pages |= {DOCS / place: text for place, text in results.items()}
+    left = readers.left_over(DOCS, results)
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text("utf-8") != text]
     if "--check" in sys.argv[1:]:
-        if stale:
-            sys.exit(
-                f"not up to date, run make docs: {', '.join(str(path.relative_to(DOCS.parent)) for path in stale)}"
-            )
+        if stale or left:
+            names = ", ".join(str(path.relative_to(DOCS.parent)) for path in [*stale, *left])
+            sys.exit(f"not up to date, run make docs: {names}")
         return
+    for path in left:
+        path.unlink()
+        print(f"removed {path.relative_to(DOCS.parent)}")
     for path in stale:
         path.write_text(pages[path], "utf-8")
         print(f"wrote {path.relative_to(DOCS.parent)}")

@@ -18,7 +18,7 @@ import clearway
 from clearway.command import cli
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "website"))
-from stage import children, names
+from stage import children, indexes, names
 
 DOCS = REPOSITORY / "docs"
 #: Pages that people write; those of `docs/results` are written by `clearway reproduce`.
@@ -156,7 +156,7 @@ def test_files_that_are_named_exist(path: Path) -> None:
 
 
 def test_every_page_is_below_one_index() -> None:
-    below = [child for index in DOCS.rglob("README.md") for child in children(REPOSITORY, name_of(index))]
+    below = [child for index in indexes(REPOSITORY) for child in children(REPOSITORY, index)]
     assert [page for page in set(below) if below.count(page) > 1] == []
     pages = {name for name in names(REPOSITORY) if name != "docs/README.md"}
     assert pages - set(below) == set()

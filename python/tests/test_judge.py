@@ -16,7 +16,7 @@ import pytest
 import clearway
 from clearway import reproduce
 from clearway.jobs import sources
-from clearway.reproduce import Claim, Figure, Finding, Job, judge, record, rules, scoreboard, stale, stats
+from clearway.reproduce import Claim, Figure, Finding, Job, judge, readers, record, rules, scoreboard, stale, stats
 from clearway.reproduce.causes import Cause, Evidence
 from clearway.reproduce.expresspass import common, fig10
 from clearway.reproduce.rules import Condition, Rule
@@ -264,7 +264,7 @@ def test_where_two_figures_judge_one_claim_the_worst_verdict_counts(tmp_path: Pa
     (judged,) = [one for one in scores if one.finding]
     assert judged.finding
     assert (judged.finding.verdict, judged.figure) == ("trend reproduced", "pac/fig99")
-    page = scoreboard.page(scores, known, tmp_path)
+    page = readers.board.all_claims(scores, known)
     assert "`abstract-40x-more-senders`" in page
     assert page.count("**none**") == 237
 

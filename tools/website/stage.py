@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import notebook
@@ -26,7 +27,8 @@ OUTSIDE = {
 }
 #: The page that becomes one for each table.
 SPLIT = "docs/scenario.md"
-#: The index of the pages of results, whose sub-pages are those of its folder.
+#: The index of the pages of results, whose sub-pages are those of its folder. There the page of a paper, `pac.md`, is
+#: the index of the paper's figures, `pac-fig07.md`.
 SCOREBOARD = "docs/results/README.md"
 
 LINK = re.compile(r"(?P<head>!?\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\]]*\])*\])*\]\()(?P<link>[^()\s]+)(?P<tail>\))")
@@ -78,7 +80,7 @@ def write(path: Path, text: str) -> None:
 
 def tree(root: Path, name: str, pages: dict[str, str], target: str) -> str:
     """The hidden table of contents of an index page."""
-    if Path(name).name != "README.md" or name in OUTSIDE:
+    if name not in indexes(root):
         return ""
     lines = [relative(pages[child], target).removesuffix(".md") for child in children(root, name)]
     return "\n\n```{toctree}\n:hidden:\n\n" + "\n".join(lines) + "\n```\n"
@@ -88,9 +90,7 @@ def following(name: str, text: str) -> str:
     """The line that says where to read on, for pages of results and the changelog; all other pages have their own."""
     if "**Next:**" in text:
         return ""
-    if name == SCOREBOARD:
-        line = "[how a claim is judged](../verdicts.md), or [reproduce a figure](../how-to/reproduce-a-figure.md)."
-    elif name.startswith("docs/results/"):
+    if name.startswith("docs/results/"):
         line = "[reproduce a figure](../how-to/reproduce-a-figure.md), or go back to the [scoreboard](README.md)."
     elif name == "CHANGELOG.md":
         line = "[install Clearway](docs/start/install.md), or [contribute](CONTRIBUTING.md)."
@@ -100,20 +100,36 @@ def following(name: str, text: str) -> str:
 
 
 def children(root: Path, name: str) -> Iterator[str]:
-    """The pages below an index page: those that begin the items of its lists; of the scoreboard, all figures."""
+    """The pages below an index page: those that begin the items of its lists; of a page of results, its figures."""
     if name in OUTSIDE:
         return
-    if name != SCOREBOARD:
+    if Path(name).parent == Path(SCOREBOARD).parent:
+        yield from results(root, name)
+    else:
         for match in BULLET.finditer((root / name).read_text("utf-8")):
             path = os.path.normpath(Path(name).parent / match["link"])
             if path in OUTSIDE or (path.startswith("docs/") and Path(path).suffix in {".md", ".ipynb"}):
                 yield path
-        return
+
+
+def results(root: Path, name: str) -> Iterator[str]:
+    """The pages below a page of results: of a paper its figures, of the scoreboard the papers and all other pages."""
     evidence = set(children(root, "docs/evidence/README.md"))
-    for found in sorted((root / name).parent.glob("*.md")):
-        figure = str(found.relative_to(root))
-        if figure != name and figure not in evidence:
-            yield figure
+    pages = [str(found.relative_to(root)) for found in sorted((root / name).parent.glob("*.md"))]
+    papers = [one for one in pages if any(other.startswith(one.replace(".md", "-")) for other in pages)]
+    if name in papers:
+        yield from (one for one in pages if one.startswith(name.replace(".md", "-")))
+    elif name == SCOREBOARD:
+        yield from papers
+        below = {one for paper in papers for one in results(root, paper)}
+        yield from (one for one in pages if one not in {*papers, *below, *evidence, SCOREBOARD})
+
+
+@cache
+def indexes(root: Path) -> set[str]:
+    """The pages that have others below them."""
+    found = {str(path.relative_to(root)) for path in (root / "docs").rglob("README.md")}
+    return found | {one for one in children(root, SCOREBOARD) if any(results(root, one))}
 
 
 def relative(target: str, start: str) -> str:

@@ -67,7 +67,8 @@ def reproduce(
 ) -> int:
     """Reproduce figures of papers: all, those of PAPER, or one.
 
-    Prints each claim beside what was measured, and writes tables, pictures, a page for each figure and a scoreboard.
+    Prints each claim beside what was measured, and writes tables, pictures, a page for each figure and for each paper,
+    and a scoreboard.
     What was run is kept: after Ctrl-C, a crash, or with another figure in between, the same command goes on where it
     was.
     """
@@ -155,7 +156,11 @@ def show_board(out: Console, board: Path, folder: Path, docs: Path | None) -> No
     out.print()
     print_heading(out, "Scoreboard")
     print_texts(out, scoreboard.summary_texts(scores), left=1)
-    out.print(f"Every claim: {board}, {reproduction.index(folder)}", soft_wrap=True, markup=False)
+    out.print(
+        f"The scoreboard, with links to every claim: {board}, {reproduction.index(folder)}",
+        soft_wrap=True,
+        markup=False,
+    )
 
 
 def show_stale(chosen: object, docs: Path, jobs: int | None, *, quiet: bool) -> int:

@@ -14,9 +14,10 @@ from pathlib import Path
 from clearway._clearway import Error, suggestion
 from clearway.page_file import write_text
 from clearway.report.page import shell
-from clearway.reproduce import look, page, record, scoreboard, work
+from clearway.reproduce import look, page, readers, record, scoreboard, work
 from clearway.reproduce.claims import Claim, Finding, claim, claims
 from clearway.reproduce.figure import Figure, Job, Reproduction
+from clearway.reproduce.readers import html
 from clearway.reproduce.scale import SCALES, all_jobs, cost, jobs_at, share, smaller
 from clearway.reproduce.work import Progress
 
@@ -165,18 +166,17 @@ def records(out: str | Path, docs: str | Path | None) -> Path:
 
 
 def write_scoreboard(out: str | Path = "out/reproduce", docs: str | Path | None = None) -> Path:
-    """Writes the scoreboard of all figures that were reproduced so far: `DOCS/results/README.md`, or into `out`.
+    """Writes the pages for readers of all figures that were reproduced so far: the scoreboard and a page a paper.
 
-    `OUT/index.html` has it as a page for the browser.
+    The scoreboard is `DOCS/results/README.md` or, without `docs`, `OUT/results/README.md`. `OUT/index.html` has it as
+    a page for the browser.
     """
     known, folder = figures(), records(out, docs)
-    path = folder.parent / "README.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = readers.write(known, folder, Path(docs) if docs else Path(out))
     scores = scoreboard.scores(known, folder)
-    path.write_text(scoreboard.page(scores, known, folder), "utf-8")
     title = "Results, claim by claim"
     Path(out).mkdir(parents=True, exist_ok=True)
-    text = shell(title, scoreboard.html(scores, known), "docs/verdicts.md says what a verdict means.")
+    text = shell(title, html.body(scores, known), "docs/verdicts.md says what a verdict means.")
     write_text(text, index(out), "the scoreboard")
     return path
 

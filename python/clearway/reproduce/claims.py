@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -58,7 +58,7 @@ class Claim:
         if isinstance(self.value, dict) and any(isinstance(value, dict) for value in self.value.values()):
             return self._table_text
         if isinstance(self.value, dict):
-            shown = {"max": "at most ", "min": "at least "}
+            shown = {"max": "at most ", "min": "at least "} if is_band(self.value) else {}
             parts = [
                 f"{shown[key]}{value}{self._unit}"
                 if key in shown
@@ -162,6 +162,8 @@ class Finding:
     cells: tuple[int, int] = (0, 0)
     #: The reason why the claim does not hold; None where it does, and where no simulation tests it.
     cause: Cause | None = None
+    #: The quantities that decided, by name: mean, low and high end of the interval.
+    numbers: Mapping[str, tuple[float, float, float]] = field(default_factory=dict, hash=False)
 
     @property
     def remark(self) -> str:

@@ -120,7 +120,10 @@ def judged(
     # A table of which a condition is false counts nothing, however many of its numbers fit.
     is_table = bool(claim.cases) and not any(one is False for one in parts.values())
     counted = (sum(one is True for one in within), len(within)) if is_table else (0, 0)
-    return Finding(claim, text or texts(claim, shown, form), verdict, join(why, note), reading, seeds, counted)
+    numbers = {name: (value.mean, value.low, value.high) for name, value in found.items()}
+    return Finding(
+        claim, text or texts(claim, shown, form), verdict, join(why, note), reading, seeds, counted, numbers=numbers
+    )
 
 
 def cells_of(claim: Claim, found: Mapping[str, Estimate]) -> dict[str, str | None]:

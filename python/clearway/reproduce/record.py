@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,9 @@ class Row:
     smaller: tuple[tuple[float, str, Verdict], ...] = ()
     #: The reason why the claim does not hold: the kind of cause and its sentence; None where it holds.
     cause: tuple[CauseKind, str] | None = None
+    #: The quantities that decided: mean, low and high end, with six digits; infinite ones and NaN as words. They follow
+    #: from what is hashed, and are no part of the record's hash. Records of older versions have none.
+    numbers: dict[str, tuple[float | str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, finding: Finding, paper: str, smaller: Sequence[tuple[float, list[Finding]]] = ()) -> Row:
@@ -49,15 +53,32 @@ class Row:
             if other.claim.id == one.claim.id
         )
         cause = (one.cause.kind, one.cause.says) if one.cause else None
+        numbers = {name: tuple(map(short, values)) for name, values in one.numbers.items()}
         return cls(
-            one.claim.id, paper, one.measured, one.verdict, one.note, one.reading, one.seeds, one.cells, before, cause
+            *(one.claim.id, paper, one.measured, one.verdict, one.note, one.reading, one.seeds, one.cells),
+            before,
+            cause,
+            numbers,
         )
 
     def finding(self) -> Finding:
         """The finding that this row was made from."""
         claim = claims(self.paper)[self.claim]
         cause = Cause(*self.cause) if self.cause else None
-        return Finding(claim, self.measured, self.verdict, self.note, self.reading, self.seeds, self.cells, cause)
+        numbers = {name: (float(mean), float(low), float(high)) for name, (mean, low, high) in self.numbers.items()}
+        return Finding(
+            *(claim, self.measured, self.verdict, self.note, self.reading, self.seeds, self.cells), cause, numbers
+        )
+
+
+def short(value: float) -> float | str:
+    """A number with six digits that count; one that JSON has no number for as a word."""
+    return float(f"{value:.6g}") if math.isfinite(value) else str(float(value))
+
+
+def hashed(row: Row) -> dict[str, Any]:
+    """The part of a row that the hash of its record is of."""
+    return {key: value for key, value in asdict(row).items() if key != "numbers"}
 
 
 @dataclass(frozen=True)
@@ -115,7 +136,7 @@ def record(found: Reproduction, jobs: Sequence[Job]) -> Record:
         commit=_clearway.__commit__ or "unknown",
         version=_clearway.__version__,
         sources=page_sources(found.figure),
-        result=sources.digest(json.dumps(hashes, sort_keys=True), json.dumps([asdict(row) for row in rows])),
+        result=sources.digest(json.dumps(hashes, sort_keys=True), json.dumps([hashed(row) for row in rows])),
         jobs=jobs_hash(jobs),
         spot=(cheapest, hashes.get(cheapest, "")),
         rows=rows,
@@ -150,7 +171,8 @@ def read_row(row: Mapping[str, Any]) -> Row:
     """A row as it was before it was written."""
     smaller = tuple(map(tuple, row.get("smaller", ())))
     cause = tuple(found) if (found := row.get("cause")) else None
-    return Row(**{**row, "cells": tuple(row.get("cells", (0, 0))), "smaller": smaller, "cause": cause})
+    lists = {"cells": tuple(row.get("cells", (0, 0))), "smaller": smaller, "cause": cause}
+    return Row(**{**row, **lists, "numbers": {name: tuple(one) for name, one in row.get("numbers", {}).items()}})
 
 
 def load(figure: Figure, folder: Path) -> Record | None:

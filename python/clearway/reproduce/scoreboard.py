@@ -11,7 +11,6 @@ from pathlib import Path
 from clearway.reproduce.causes import KINDS, Cause, CauseKind
 from clearway.reproduce.claims import VERDICTS, Claim, Finding, Verdict, claims
 from clearway.reproduce.figure import Figure
-from clearway.reproduce.page import table_md
 from clearway.reproduce.record import Record, load
 from clearway.reproduce.rules import rule
 from clearway.reproduce.scale import share_text
@@ -133,51 +132,6 @@ def cause_texts(of: list[Score]) -> tuple[list[str], list[list[str]]]:
     return ["paper", "tested and not holding", *KINDS], rows
 
 
-def page(of: list[Score], figures: Mapping[str, Figure], folder: Path) -> str:
-    """The scoreboard in Markdown, to stand beside the pages of the figures."""
-    parts = [
-        "<!-- Written by `clearway reproduce --docs`. Change python/clearway/reproduce instead. -->",
-        "# Results, claim by claim",
-        "Each row compares one claim of a paper with what Clearway measures, and the command in the row computes it "
-        "again. [The rule](../verdicts.md) says what each verdict means; the [readings](../readings.md) and the "
-        "[glossary](../glossary.md) explain ids and terms. `clearway reproduce` computes all claims. The column *size* "
-        "has the scale at which a claim was run, and which share of the paper's size its largest simulation has, by "
-        "the bytes that applications send.",
-        table_md(*summary_texts(of)),
-        "Each claim that does not hold has a cause, which is known in one of these ways; `not isolated` means that no "
-        "single change explains it yet.",
-        table_md(*cause_texts(of)),
-        "Other pages: " + ", ".join(others(figures, folder)) + ".",
-    ]
-    for name, called in PAPERS.items():
-        head = ["claim", "paper says", "measured", "reading", "tolerance", "seeds", "size", "verdict", "command"]
-        parts += [f"## {called}", table_md(head, [line(one, figures) for one in of if one.paper == name])]
-    return "\n\n".join(parts) + "\n"
-
-
-def html(of: list[Score], figures: Mapping[str, Figure]) -> str:
-    """The scoreboard as the body of an HTML page: counts by paper, then a table for each."""
-    parts = [f'<div class="card">{table_html(*summary_texts(of), words=1)}</div>']
-    for name, called in PAPERS.items():
-        head = ["claim", "paper says", "measured", "tolerance", "seeds", "size", "verdict", "command"]
-        rows = []
-        for one in (one for one in of if one.paper == name):
-            where, says, measured, _, tolerance, seeds, size, verdict, _ = line(one, figures)
-            texts = [
-                where,
-                says,
-                measured,
-                tolerance,
-                seeds,
-                size,
-                verdict,
-                one.figure and f"clearway reproduce {one.figure}",
-            ]
-            rows.append([text.replace("`", "").replace("**", "") for text in texts])
-        parts.append(f'<h2>{escape(called)}</h2><div class="card">{table_html(head, rows, words=len(head))}</div>')
-    return "".join(parts)
-
-
 def table_html(head: list[str], rows: list[list[str]], words: int) -> str:
     """A table whose first `words` columns are words."""
     kind = [' class="word"' if index < words else "" for index in range(len(head))]
@@ -212,17 +166,3 @@ def size_of(of: Score) -> str:
     if of.finding is None or of.finding.verdict in UNTESTED:
         return "-"
     return of.scale if 0.95 <= of.share <= 1.05 else f"{of.scale}, {share_text(of.share).split()[0]}"
-
-
-def others(figures: Mapping[str, Figure], folder: Path) -> list[str]:
-    """Links to figures that belong to no paper, and to pages written by hand."""
-    links = [f"[{one.title}]({one.slug}.md)" for one in figures.values() if one.paper not in PAPERS]
-    slugs = {one.slug for one in figures.values()}
-    by_hand = [path for path in sorted(folder.parent.glob("*.md")) if path.stem not in {*slugs, "README"}]
-    return links + [f"[{title(path)}]({path.name})" for path in by_hand]
-
-
-def title(page: Path) -> str:
-    """The first heading of a page."""
-    lines = page.read_text("utf-8").splitlines()
-    return next((line.lstrip("# ") for line in lines if line.startswith("# ")), page.stem)
