@@ -133,3 +133,8 @@ def words(value: stats.Estimate, form: str = ".0f") -> str:
     """A median time as prose has it, or `never`."""
     middle = value.median().mean
     return f"{middle:{form}}" if math.isfinite(middle) else "never"
+
+
+def never(values: Sequence[float]) -> str:
+    """How many runs never get there, in words: `3 of 20`."""
+    return f"{sum(math.isnan(one) for one in values)} of {len(values)}"
