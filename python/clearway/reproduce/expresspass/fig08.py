@@ -8,7 +8,7 @@ Unstated, and chosen here:
 * **Converged**: by [the one criterion](../verdicts.md#when-flows-have-converged), in windows of three round trips: one
   holds 39 packets of each flow, too few to tell 10 %. It counts from the moment at which the new flow asks; its first
   data can arrive 1.5 round trips later. Forty offsets within a round trip, watched for 150.
-* **Ramped up** (E17-27): the paper says "convergence time (or ramp-up time)". That is read as the first round trip in
+* **Ramped up** (E17-30): the paper says "convergence time (or ramp-up time)". That is read as the first round trip in
   which the new flow has 0.9 of its share, whatever comes after, under the law as printed.
 * **w_init**: 1/2 as stated.
 * **Fig. 8 (b)**: one flow of 1,460 B alone; the sender stops its credits after the default idle time, a round trip.
@@ -148,7 +148,7 @@ def check(tables: Tables) -> list[Finding]:
             note=f"by the law as printed flows never converge in so many runs: {none}",
             readings={
                 "sigcomm17-printed": joining_at(tables, "printed"),
-                "E17-27": joining_at(tables, "printed", RAMPED),
+                "E17-30": joining_at(tables, "printed", RAMPED),
             },
         ),
         waste(tables),

@@ -12,7 +12,7 @@ Unstated, and chosen here:
   100 RTTs of ExpressPass, 2,000 and 8,000 of DCTCP.
 * **First** is the first average, as the paper has them, in which both flows have their share, kept or not. It stands
   beside and decides nothing.
-* **Ramped up** (E17-27): the first such average in which the new flow has its share, whatever comes after, as sec. 3.3
+* **Ramped up** (E17-30): the first such average in which the new flow has its share, whatever comes after, as sec. 3.3
   words it. This reading goes with the law as printed, alpha = 1 and w_init = 1/2, the first point of Fig. 8 (a).
 * **alpha and w_init** (E17-2, E17-3): the defaults, 1/2 and 1/16, decide; beside them a sweep over {1, 1/2, 1/4, 1/8,
   1/16, 1/32} x {1/2, 1/4, 1/16}.
@@ -52,7 +52,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "hotnets16": {"name": "expresspass-hotnets16"},
     "printed, alpha 1": {"name": "expresspass", "feedback": "sigcomm17-printed", "alpha": 1, "w_init": 0.5},
 }
-#: The reading E17-27 of convergence: who ramps up.
+#: The reading E17-30 of convergence: who ramps up.
 RAMPED = "printed, alpha 1"
 #: The default alpha and w_init.
 DEFAULT = (0.5, 0.0625)
@@ -63,7 +63,7 @@ NAMED = {
     "sigcomm17-printed": ("printed", "held_rtts"),
     "ns2": ("ns2 profile", "held_rtts"),
     "hotnets16": ("hotnets16", "held_rtts"),
-    "E17-27": (RAMPED, "ramped_rtts"),
+    "E17-30": (RAMPED, "ramped_rtts"),
 }
 OFFSETS = {"quick": 5, "paper": 20}
 #: Times -> their words in the table.
