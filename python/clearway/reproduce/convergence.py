@@ -129,10 +129,12 @@ def quotient(ones: Sequence[float], others: Sequence[float]) -> stats.Estimate:
     return stats.estimate([one / other if math.isfinite(one / other) else 0.0 for one, other in pairs])
 
 
-def words(value: stats.Estimate, form: str = ".0f") -> str:
+def words(value: stats.Estimate) -> str:
     """A median time as prose has it, or `never`."""
     middle = value.median().mean
-    return f"{middle:{form}}" if math.isfinite(middle) else "never"
+    if not math.isfinite(middle):
+        return "never"
+    return f"{middle:,.0f}" if middle >= 10 else f"{middle:.2g}"
 
 
 def never(values: Sequence[float]) -> str:

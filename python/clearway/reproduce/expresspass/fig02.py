@@ -176,8 +176,8 @@ def summarise(tables: Tables) -> Tables:
     rows = [
         {
             "transport": name,
-            "round_trips": words(times(taken(tables, name)), ".3g"),
-            "milliseconds": words(times(taken(tables, name)).scaled(RTT_US / 1e3), ".3g"),
+            "round_trips": words(times(taken(tables, name))),
+            "milliseconds": words(times(taken(tables, name)).scaled(RTT_US / 1e3)),
             "runs_that_never_converge": never(taken(tables, name)),
         }
         for name in [*TRANSPORTS, SHORT_QUEUE]
@@ -192,7 +192,7 @@ def check(tables: Tables) -> list[Finding]:
         f"{name} over naive credits": quotient([least(one) for one in taken(tables, name)], naive)
         for name in ("cubic", "dctcp")
     }
-    text = ", ".join(f"{name} {words(times(taken(tables, name)), '.3g')} RTT" for name in TRANSPORTS)
+    text = ", ".join(f"{name} {words(times(taken(tables, name)))} RTT" for name in TRANSPORTS)
     note = "simulated with the testbed's round trip and host delays"
     queue = judge.Change(
         "A full queue of eight credits makes the round trip of naive credits longer by 10 us; here it holds one.",
@@ -213,8 +213,8 @@ def least(rtts: float) -> float:
 def facts(tables: Tables) -> dict[str, object]:
     """The numbers that the prose names."""
     return {
-        **{name.replace("-", "_"): words(times(taken(tables, name)), ".3g") for name in TRANSPORTS},
-        "queue_1": words(times(taken(tables, SHORT_QUEUE)), ".3g"),
+        **{name.replace("-", "_"): words(times(taken(tables, name))) for name in TRANSPORTS},
+        "queue_1": words(times(taken(tables, SHORT_QUEUE))),
         "never_cubic": never(taken(tables, "cubic")),
         "wander": 100 * far(tables, "many").mean,
         "chance": 100 / math.sqrt(2 * STAYS_US / 2 / RTT_US * CEILING * RATE_BPS / 2 * RTT_US * 1e-6 / (8 * FRAME)),

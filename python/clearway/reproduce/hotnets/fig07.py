@@ -76,9 +76,9 @@ def summarise(tables: Tables) -> Tables:
         {
             "Gbps": rate,
             "transport": name,
-            "RTTs": words(rtts(tables, rate, name), ".1f"),
+            "RTTs": words(rtts(tables, rate, name)),
             "runs that never do": never(per_offset(tables, rate, name)),
-            "RTTs until the first average": words(rtts(tables, rate, name, FIRST), ".1f"),
+            "RTTs until the first average": words(rtts(tables, rate, name, FIRST)),
         }
         for rate in RATES
         for name in [*(f"alpha {a}" for a in ALPHAS), "dctcp"]
