@@ -152,8 +152,8 @@ def check(tables: Tables) -> list[Finding]:
                 "E17-30": joining_at(tables, "printed", RAMPED),
             },
             cause=judge.Unstated(
-                "The criterion, which the paper calls convergence or ramp-up time: by the law as printed a new flow first "
-                f"has its share in round trip {first['1']} from the full rate and {first['1/32']} from 1/32 of it "
+                "The criterion, which the paper calls convergence or ramp-up time: by the law as printed a new flow "
+                f"first has its share in round trip {first['1']} from the full rate and {first['1/32']} from 1/32 of it "
                 "(E17-30), and never keeps it"
             ),
         ),
