@@ -27,7 +27,7 @@ Beside the four transports, at the middle load, with one thing changed at a time
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -40,7 +40,7 @@ from matplotlib.ticker import LogLocator
 from clearway import metrics
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
-from clearway.reproduce.figure import Figure, Job, Tables
+from clearway.reproduce.figure import Figure, Tables
 from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.pacc.fig07_cells import (
     ALL,
@@ -60,93 +60,11 @@ from clearway.reproduce.pacc.fig07_cells import (
     to_pacc,
     words,
 )
-from clearway.reproduce.pacc.setup import (
-    ABOUT_SETUP,
-    COLORS,
-    DEFAULT,
-    PAPER,
-    READING,
-    READINGS,
-    TRANSPORTS,
-    VARIANTS,
-    WINDOW,
-    scenario,
-)
-from clearway.reproduce.quantities import cost, data_drops
-from clearway.reproduce.stats import SEEDS
-from clearway.result import Run
+from clearway.reproduce.pacc.fig07_runs import CONTROL, SIZES, WINDOWED, at, jobs, measure
+from clearway.reproduce.pacc.setup import ABOUT_SETUP, COLORS, DEFAULT, PAPER, READING, READINGS, TRANSPORTS
 
-LOADS = {"quick": (0.5,), "paper": (0.3, 0.5, 0.7)}
-#: Milliseconds in which flows arrive, and those at either end whose flows do not count.
-ARRIVALS_MS = {"quick": {"WebSearch": 10.8, "FB_Hadoop": 5.0}, "paper": {"WebSearch": 30.0, "FB_Hadoop": 30.0}}
-ENDS_MS = {"quick": 1.0, "paper": 5.0}
-SPLIT, HUGE_FROM = 100_000, 3_000_000
-WINDOWED, CONTROL = "pacc, window", "rocev2, window"
-#: Middle load: PACC alone with a window, and the control.
-BESIDE: dict[str, dict[str, Any]] = {WINDOWED: VARIANTS[WINDOWED], CONTROL: {"name": "rocev2", "window": WINDOW}}
-#: The readings that are run here.
-UNDER = ("PACC-23", "PACC-25", "PACC-26")
-#: At the scale of the paper, middle load.
-OTHERS: dict[str, dict[str, Any]] = {
-    **{name: VARIANTS[name] for reading in UNDER for name in READINGS[reading].values() if name in VARIANTS},
-    **{name: VARIANTS[name] for name in ("dcqcn, marks of HPCC's code", "timely, in HPCC's code")},
-}
-
-
-def jobs(scale: str) -> list[Job]:
-    """Every workload, load, transport and seed; what isolates causes at the middle load."""
-    beside = BESIDE | (OTHERS if scale == "paper" else {})
-    return [
-        Job(
-            {"workload": workload, "load": load, "transport": name, "seed": seed, "ends_ms": ENDS_MS[scale]},
-            made(workload, load, transport, ARRIVALS_MS[scale][workload], seed),
-        )
-        for workload in WORKLOADS
-        for load in LOADS[scale]
-        for name, transport in (TRANSPORTS | (beside if load == MIDDLE else {})).items()
-        for seed in SEEDS
-    ]
-
-
-def made(workload: str, load: float, transport: Mapping[str, Any], arrivals_ms: float, seed: int) -> dict[str, Any]:
-    """Poisson arrivals for a time."""
-    traffic = {
-        "name": "flows",
-        "kind": "poisson",
-        "workload": WORKLOADS[workload],
-        "load": load,
-        "load_of": "ns2",
-        "flows": 100_000_000,
-        "stop": f"{arrivals_ms} ms",
-    }
-    return scenario(transport, [traffic], name="fig07", seed=seed)
-
-
-def measure(job: Job, run: Run) -> Tables:
-    """Completion times of all and by class, of the flows that count; pauses and notifications; cost."""
-    start, ends = pl.col("start_s"), job.params["ends_ms"] * 1e-3
-    flows = run.flows.filter((start >= ends) & (start < start.max() - ends))
-    size = pl.col("size_bytes")
-    parts = {ALL: size > 0, SMALL: size <= SPLIT, LARGE: size > SPLIT, HUGE: size > HUGE_FROM}
-    sizes = []
-    for name, part in parts.items():
-        times = flows.filter(part)["acked_s"].to_numpy()
-        sizes.append(
-            {
-                "bucket": name,
-                "flows": len(times),
-                "mean_s": metrics.mean(times),
-                "p99_s": stats.percentile(times, 99),
-            }
-        )
-    row = {
-        **cost(run),
-        "pauses": run.summary["flow_control"]["pauses"],
-        "queue_max_KB": float(run.ports["queue_max_bytes"].to_numpy().max()) / 1e3,
-        "notices": run.summary["notices"],
-        "drops": data_drops(run),
-    }
-    return {"rows": pl.DataFrame([row]), "sizes": pl.DataFrame(sizes)}
+#: The readings that are judged here.
+UNDER = tuple(READINGS)
 
 
 def summarise(tables: Tables) -> Tables:
@@ -464,6 +382,8 @@ FIGURE = Figure(
     title="PACC, Fig. 7 to 10: WebSearch and FB_Hadoop on 320 hosts at 25 Gbps",
     doc=f"{__doc__}\n{ABOUT_SETUP}",
     jobs=jobs,
+    at=at,
+    sizes=SIZES,
     measure=measure,
     summarise=summarise,
     check=check,
