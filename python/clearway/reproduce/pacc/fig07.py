@@ -27,19 +27,15 @@ Beside the four transports, at the middle load, with one thing changed at a time
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from itertools import combinations
 from typing import Any
 
-import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import LogLocator
 
-from clearway import metrics
-from clearway.reproduce import judge, stats
-from clearway.reproduce.claims import Finding, claim
+from clearway.reproduce import stats
+from clearway.reproduce.claims import Finding
 from clearway.reproduce.figure import Figure, Tables
 from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.pacc.fig07_cells import (
@@ -51,20 +47,20 @@ from clearway.reproduce.pacc.fig07_cells import (
     SMALL,
     STATISTICS,
     WORKLOADS,
-    best_other,
-    cells,
     loads,
     of,
-    over,
     reduced,
-    to_pacc,
-    words,
+)
+from clearway.reproduce.pacc.fig07_claims import (
+    check_averages,
+    check_breakdown,
+    check_classes,
+    check_order,
+    check_similar,
+    check_trends,
 )
 from clearway.reproduce.pacc.fig07_runs import CONTROL, SIZES, WINDOWED, at, jobs, measure
-from clearway.reproduce.pacc.setup import ABOUT_SETUP, COLORS, DEFAULT, PAPER, READING, READINGS, TRANSPORTS
-
-#: The readings that are judged here.
-UNDER = tuple(READINGS)
+from clearway.reproduce.pacc.setup import ABOUT_SETUP, COLORS, PAPER, TRANSPORTS
 
 
 def summarise(tables: Tables) -> Tables:
@@ -114,186 +110,6 @@ def check(tables: Tables) -> list[Finding]:
         check_breakdown(tables),
         check_trends(tables),
     ]
-
-
-def beside(tables: Tables, workload: str) -> str:
-    """The reductions with a window and those of the control, for a remark."""
-    texts = []
-    for name in (WINDOWED, CONTROL):
-        found = {paper: reduced(tables, workload, other, ours=name) for paper, other in PAPER.items()}
-        texts.append(f"{name}: " + ", ".join(f"{paper} {value.mean:.1f}" for paper, value in found.items()))
-    return "; ".join(texts)
-
-
-def under(
-    tables: Tables, quantities: Callable[[dict[str, str]], dict[str, judge.Measured]]
-) -> dict[str, dict[str, judge.Measured]]:
-    """The quantities of a claim under each named reading that is run at this scale, by its name."""
-    ran = set(tables["rows"]["transport"])
-    return {name: quantities(READINGS[name]) for name in UNDER if ran.issuperset(READINGS[name].values())}
-
-
-def check_averages(tables: Tables) -> list[Finding]:
-    """The reductions of the average, by workload and as the abstract has them."""
-    found, whole = [], claim("pacc", "abstract-average-fct-reduction-range")
-    for name, workload in (("fig07-websearch-average-fct", "WebSearch"), ("fig08-hadoop-average-fct", "FB_Hadoop")):
-
-        def quantities(names: dict[str, str], workload: str = workload) -> dict[str, judge.Measured]:
-            return {paper: reduced(tables, workload, names[paper], ours=names["PACC"]) for paper in PAPER}
-
-        def overall(names: dict[str, str], workload: str = workload) -> dict[str, judge.Measured]:
-            values = {paper: reduced(tables, workload, names[paper], ours=names["PACC"]) for paper in PAPER}
-            return {"overall": min(values.values(), key=lambda value: value.mean), **values}
-
-        note = f"% less than each, the largest over loads; cause: PACC has no window; {beside(tables, workload)}"
-        for here, what, words_ in ((claim("pacc", name), quantities, note), (whole, overall, workload)):
-            found.append(
-                judge.judge(here, what(DEFAULT), form=".1f", note=words_, reading=READING, readings=under(tables, what))
-            )
-    return found
-
-
-def check_order(tables: Tables) -> Finding:
-    """PACC the lowest, TIMELY the highest, HPCC before DCQCN in one workload and behind in the other."""
-    here = claim("pacc", "fig07-fig08-ordering")
-
-    found: dict[str, judge.Measured] = {}
-    for cell in cells(tables):
-        where = words(cell)
-        found |= {f"PACC over {paper}, {where}": over(tables, cell, "pacc", name) for paper, name in PAPER.items()}
-        for name in ("pacc", "dcqcn", "hpcc"):
-            found[f"{name} over the highest, {where}"] = over(tables, cell, name, "timely")
-        pair = ("hpcc", "dcqcn") if cell[0] == "WebSearch" else ("dcqcn", "hpcc")
-        found[f"{pair[0]} before {pair[1]}, {where}"] = over(tables, cell, *pair)
-    mine, windowed, control = (lowest(tables, name, here.tolerance) for name in ("pacc", WINDOWED, CONTROL))
-    note = (
-        "cells: workload, load, statistic; cause: PACC and DCQCN have no window, as HPCC has; PACC lowest with one: "
-        f"{windowed}; the control: {control}"
-    )
-    return judge.judge(
-        here,
-        found,
-        text=f"PACC lowest in {mine}",
-        note=note,
-        reading=READING,
-    )
-
-
-def lowest(tables: Tables, ours: str, slack: float, buckets: tuple[str, ...] = (ALL,)) -> str:
-    """The number of cells in which a transport is lowest, as text: `2 of 4`."""
-    ratios = [
-        [over(tables, cell, ours, other) for other in PAPER.values()]
-        for cell in cells(tables, buckets)
-        if cell[1] in loads(tables, ours)
-    ]
-    return f"{sum(all(one.high <= 1 + slack for one in each) for each in ratios)} of {len(ratios)}"
-
-
-def check_similar(tables: Tables) -> Finding:
-    """The verdict on whether two transports that differ on average stand in the tail as there."""
-    tails: dict[str, stats.Estimate] = {}
-    for workload in WORKLOADS:
-        for load in loads(tables):
-            for one, two in combinations(TRANSPORTS, 2):
-                first, second = sorted((one, two), key=lambda name: sum(of(tables, workload, load, name)))
-                if over(tables, (workload, load, ALL, "mean_s"), first, second).high <= 1:
-                    name = f"tail of {first} over {second}, {workload}, {load}"
-                    tails[name] = over(tables, (workload, load, ALL, "p99_s"), first, second)
-    texts = [f"{name.removeprefix('tail of ')} {value.mean:.2f}" for name, value in tails.items()]
-    text = f"tails of the {len(tails)} pairs whose averages differ, the lower over the higher: {'; '.join(texts)}"
-    windowed = "; ".join(
-        f"{words(cell)} {over(tables, cell, WINDOWED, 'hpcc').mean:.2f}" for cell in cells(tables) if cell[1] == MIDDLE
-    )
-    note = f"cause: PACC has no window; with one it is below HPCC in both, over HPCC's: {windowed}"
-    return judge.judge(claim("pacc", "fig07-fig08-p99-similar"), tails, text=text, note=note, reading=READING)
-
-
-def check_classes(tables: Tables) -> list[Finding]:
-    """PACC against the best other by class."""
-    found = []
-    for name, bucket in (("fig09-websearch-short-flows", SMALL), ("fig09-websearch-long-flows", LARGE)):
-        values = {
-            ours: {
-                case: best_other(tables, "WebSearch", bucket, column, ours)
-                for case, column in (("average", "mean_s"), ("tail", "p99_s"))
-            }
-            for ours in ("pacc", WINDOWED, CONTROL)
-        }
-        others = "; ".join(
-            f"{ours}: " + ", ".join(f"{case} {value.mean:.1f}" for case, value in values[ours].items())
-            for ours in (WINDOWED, CONTROL)
-        )
-        found.append(
-            judge.judge(
-                claim("pacc", name),
-                values["pacc"],
-                form=".1f",
-                note=f"% less than the best other; cause in part: PACC has no window; {others}",
-                reading=READING,
-            )
-        )
-    return found
-
-
-def check_breakdown(tables: Tables) -> Finding:
-    """PACC below all others in both classes."""
-    here, both = claim("pacc", "fig09-fig10-breakdown-ordering"), (SMALL, LARGE)
-
-    found = {
-        f"over {paper}, {words(cell)}": over(tables, cell, "pacc", name)
-        for cell in cells(tables, both)
-        for paper, name in PAPER.items()
-    }
-    mine, windowed, control = (lowest(tables, name, here.tolerance, both) for name in ("pacc", WINDOWED, CONTROL))
-    note = (
-        "cells: workload, load, class, statistic; cause in part: PACC has no window; "
-        f"with a window {windowed}; the control {control}; "
-        "that PACC is hardly affected by size is not measured"
-    )
-    return judge.judge(
-        here,
-        found,
-        text=f"lowest in {mine}",
-        note=note,
-        reading=READING,
-    )
-
-
-def check_trends(tables: Tables) -> Finding:
-    """The verdict on how the others' times relative to PACC's change with size."""
-    found: dict[str, judge.Measured] = {}
-    texts = []
-    for workload in WORKLOADS:
-        ratios = {
-            (name, bucket): to_pacc(tables, workload, name, bucket)
-            for name in PAPER.values()
-            for bucket in (SMALL, HUGE)
-        }
-        for paper, name in PAPER.items():
-            if paper == "HPCC":
-                found[f"HPCC's largest, {workload}"] = stats.geometric(ratios[name, HUGE])
-            else:
-                found[f"{paper}, largest over small, {workload}"] = stats.paired_ratio(
-                    ratios[name, HUGE], ratios[name, SMALL]
-                )
-        texts.append(
-            f"{workload}: "
-            + ", ".join(
-                f"{paper} {metrics.mean(np.array(ratios[name, SMALL])):.2f} to "
-                f"{metrics.mean(np.array(ratios[name, HUGE])):.2f}"
-                for paper, name in PAPER.items()
-            )
-        )
-    beside_window = ", ".join(
-        f"{workload} {over(tables, (workload, MIDDLE, HUGE, 'mean_s'), 'hpcc', WINDOWED).mean:.2f}"
-        for workload in WORKLOADS
-    )
-    note = (
-        f"averages over PACC's at a load of {MIDDLE}: flows {SMALL}, then {HUGE}; cause in part: PACC has no "
-        f"window (HPCC's largest over PACC's with one: {beside_window}); DCQCN's is that PACC's short flows are slow"
-    )
-    here = claim("pacc", "fig09-fig10-baseline-trends")
-    return judge.judge(here, found, text="; ".join(texts), note=note, reading=READING)
 
 
 def facts(tables: Tables) -> dict[str, object]:

@@ -17,8 +17,8 @@ from clearway.reproduce.stats import SEEDS
 from clearway.result import Run
 
 #: Sizes below the paper's, by the time in which flows arrive: the largest decides.
-SIZES = (0.2, 0.28, 0.4)
-LOADS = (0.3, MIDDLE, 0.7)
+SIZES = (0.1, 0.2, 0.35)
+LOADS = (MIDDLE, 0.7, 0.3)
 #: Milliseconds in which flows arrive at the middle load, and those at either end whose flows do not count.
 ARRIVALS_MS = {"quick": {"WebSearch": 10.8, "FB_Hadoop": 5.0}, "paper": {"WebSearch": 30.0, "FB_Hadoop": 15.0}}
 QUICK_ENDS_MS = 1.0
@@ -29,9 +29,10 @@ SPLIT, HUGE_FROM = 100_000, 3_000_000
 WINDOWED, CONTROL = "pacc, window", "rocev2, window"
 #: Middle load: PACC alone with a window, and the control.
 BESIDE: dict[str, dict[str, Any]] = {WINDOWED: VARIANTS[WINDOWED], CONTROL: {"name": "rocev2", "window": WINDOW}}
-#: At the size that decides, middle load: the transports of all readings.
+#: The readings that are run beside the default one, at the size that decides and the middle load.
+UNDER = ("PACC-23", "PACC-29", "PACC-18", "PACC-30", "PACC-26", "PACC-25", "PACC-27")
 OTHERS: dict[str, dict[str, Any]] = {
-    name: VARIANTS[name] for names in READINGS.values() for name in names.values() if name in VARIANTS
+    name: VARIANTS[name] for reading in UNDER for name in READINGS[reading].values() if name in VARIANTS
 }
 
 
@@ -55,8 +56,8 @@ def at(size: float) -> list[Job]:
     """
     return [
         job(workload, load, name, transport, seed, span := size * full * MIDDLE / load, span * ENDS)
-        for workload, full in ARRIVALS_MS["paper"].items()
         for load, name, transport in compared(size)
+        for workload, full in ARRIVALS_MS["paper"].items()
         for seed in SEEDS
     ]
 
@@ -64,8 +65,8 @@ def at(size: float) -> list[Job]:
 def compared(size: float) -> Iterator[tuple[float, str, Mapping[str, Any]]]:
     """The loads and transports of a size."""
     whole = size >= SIZES[-1]
-    for load in LOADS if whole else (MIDDLE,):
-        beside = (BESIDE | (OTHERS if whole else {})) if load == MIDDLE else {WINDOWED: BESIDE[WINDOWED]}
+    for load in LOADS if whole else LOADS[:1]:
+        beside = (BESIDE | (OTHERS if whole else {})) if load == MIDDLE else {}
         for name, transport in (TRANSPORTS | beside).items():
             yield load, name, transport
 

@@ -54,6 +54,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
     **{f"{name}, window": TRANSPORTS[name] | VARIABLE for name in ("dcqcn", "timely", "pacc")},
     "pacc, T_i 55 us": TRANSPORTS["pacc"] | {"increase_timer": "55 us"},
+    "pacc, T_i 55 us, window": TRANSPORTS["pacc"] | VARIABLE | {"increase_timer": "55 us"},
     "hpcc, no window": TRANSPORTS["hpcc"] | {"windowing": "none"},
     # What HPCC's code calls `dcqcn_paper`.
     "dcqcn, in HPCC's code": {
@@ -95,6 +96,8 @@ READINGS: dict[str, dict[str, str]] = {
         **{paper: f"{name}, in HPCC's code" for paper, name in PAPER.items()},
         "PACC": "pacc, hpcc-ns3",
     },
+    "PACC-29": DEFAULT | {"PACC": "pacc, window"},
+    "PACC-30": DEFAULT | {"PACC": "pacc, T_i 55 us, window"},
 }
 
 #: PACC by eq. (1) as printed.
