@@ -92,7 +92,7 @@ def test_with_a_notification_each_half_microsecond_pacc_sends_more_than_dcqcn(st
     loses(figure, of_pacc(cnp_gap="500 ns", beta1=1, beta2=1), "fig02b-cnp-count-ordering")
 
 
-@pytest.mark.filterwarnings("ignore:Mean of empty slice")
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value")
 def test_without_the_window_of_its_reading_pacc_peaks_above_hpcc(store: Path) -> None:
     windowed = READINGS["PACC-30"]["PACC"]
     figure = Breaking(

@@ -1,4 +1,4 @@
-"""Closed calculations about the bursts of Fig. 1 to 3: what no run of the paper's set-up can give, and why.
+"""Closed calculations about the bursts of Fig. 1 to 3: the bounds that no run of the paper's set-up can pass.
 
 They take the paper's numbers and the constants of DCQCN's and TIMELY's papers, and no run.
 """
@@ -68,20 +68,20 @@ def unfair_percent(from_us: float = 40, to_us: float = 200) -> float:
 
 
 def arrives_kb() -> float:
-    """What the nine bursts and the long flow have sent when the last burst has left its host, in KB of frames."""
+    """The frames of the nine bursts and of the long flow when the last burst has left its host, in KB."""
     return (BURSTS + 1) * sent_after_us() * BYTES_PER_US / 1e3
 
 
 def leaves_kb(us: float = 200) -> float:
-    """What the port sends in a time, in KB."""
+    """The bytes that the port sends in a time, in KB."""
     return us * BYTES_PER_US / 1e3
 
 
 def regained_by_dcqcn_gbps(us: float) -> float:
-    """What DCQCN's steps add to its target in a time: those after the increases that lead back to the target."""
+    """The rate that DCQCN's steps add to its target in a time: those after the increases that lead back to it."""
     return STEP_GBPS * max(0, math.floor(us / STEP_US) - RECOVERY)
 
 
 def regained_by_timely_gbps(us: float) -> float:
-    """What TIMELY's largest steps add in a time."""
+    """The rate that TIMELY's largest steps add in a time."""
     return HYPER_GBPS * math.floor(us / ROUND_TRIP_US)

@@ -244,7 +244,7 @@ def check_cnps(tables: Tables) -> Finding:
 def facts(tables: Tables) -> dict[str, object]:
     """Numbers that the prose names: ranges over draws."""
     rows = tables["rows"]
-    named: dict[str, object] = {}
+    named: dict[str, object] = {"most_unfair": arithmetic.unfair_percent()}
     for name in NAMES:
         key, part = name.replace(", ", "_").replace("'s", "").replace(" ", "_").replace("-", "_"), of(rows, name)
         for column, digits in (("long_gbps", 2), ("short_gbps", 2), ("least_notices", 0), ("most_notices", 0)):

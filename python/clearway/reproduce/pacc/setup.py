@@ -120,8 +120,9 @@ Set-up of all figures of this paper, where it says nothing else:
   scale. *HPCC*: `eta` 0.95, `maxStage` 5, the increase by its rule for 100 flows, and its window.
 * **PACC** with its own parameters, and hosts by DCQCN's reaction point with the 1 us and 300 us of its appendix
   (PACC-18).
-* **Named readings**, shown beside the default: a window of one base round-trip time for all, or for none (PACC-23,
-  PACC-26); PACC's hosts with the 55 us of DCQCN's paper between increases (PACC-18); all four under the constants of
+* **Named readings**, shown beside the default: a window of one base round-trip time for all, for none, or for PACC
+  (PACC-23, PACC-26, PACC-29); PACC's hosts with the 55 us of DCQCN's paper between increases (PACC-18), and with both
+  (PACC-30); all four under the constants of
   HPCC's ns-3 code, `hpcc-ns3` (PACC-25); the laws of that code with the papers' constants, as its variant `dcqcn_paper`
   is (PACC-27). The text allows them, since V-A names both "the open-source implementation" and "the parameters
   suggested in corresponding papers". It also "scale[s] the ECN marking threshold proportional to the link bandwidth
