@@ -4,12 +4,13 @@ PACC, Fig. 9 and 10 the same by size.
 
 Unstated, and chosen here:
 
-* **Loads**: half of the host links, which are the bottleneck (the tree is not oversubscribed); at the scale of the
-  paper 0.3, 0.5, 0.7. Headers count, telemetry does not, so under HPCC links carry 4 % more for the same flows.
-* **Length**: flows arrive for 10.8 ms in WebSearch and 5 ms in FB_Hadoop, at the scale of the paper 30 ms; a run ends
-  when all are delivered. What counts are the flows that start after the first millisecond and before the last one
-  (there: after the first 5 and before the last 5), so that the network is neither filling nor draining. They are enough
-  for a 99th percentile of each class of sizes.
+* **Loads**: half of the host links, which are the bottleneck (the tree is not oversubscribed); at the whole size also
+  0.3 and 0.7, with as many flows. Headers count, telemetry does not, so under HPCC links carry 4 % more for the same
+  flows.
+* **Length**: at the whole size flows arrive for 30 ms in WebSearch and 15 ms in FB_Hadoop at half load; a run ends when
+  all are delivered. What counts are the flows that start between the first sixth of that time and the last, so that
+  the network is neither filling nor draining. From 0.35 of that size on they are enough for a 99th percentile of each
+  class of sizes; below it a class without one has no row.
 * **Seeds**: five, the same flows for every transport; reductions are paired by seed.
 * **Workloads**: the distributions in the files of HPCC's code, with straight lines between their points.
 * **Completion time** as HPCC's code has it: until the last acknowledgement is back at the sender.
@@ -17,11 +18,10 @@ Unstated, and chosen here:
 
 Beside the four transports, at the middle load, with one thing changed at a time:
 
-* **pacc, window**: HPCC's variable window, and nothing else;
+* **pacc, window**: HPCC's variable window, and nothing else (PACC-29);
 * **rocev2, window**: the control: line rate and a fixed window of 40.5 KB, and nothing that marks, notifies or cuts;
-* at the scale of the paper also DCQCN and TIMELY with a window (PACC-23, all four have one then), all four under the
-  constants of HPCC's code (PACC-25), HPCC without its window (PACC-26), DCQCN with the marks of that code (PACC-28),
-  TIMELY by the law of that code with its own steps (part of PACC-27).
+* at the size that decides also DCQCN and TIMELY with a window (PACC-23, all four have one then), PACC's hosts with
+  55 us between increases, without a window and with one (PACC-18, PACC-30), and HPCC without its window (PACC-26).
 """
 
 from __future__ import annotations

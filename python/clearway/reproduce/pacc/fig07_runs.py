@@ -19,10 +19,11 @@ from clearway.result import Run
 #: Sizes below the paper's, by the time in which flows arrive: the largest decides.
 SIZES = (0.1, 0.2, 0.35)
 LOADS = (MIDDLE, 0.7, 0.3)
-#: Milliseconds in which flows arrive at the middle load, and those at either end whose flows do not count.
-ARRIVALS_MS = {"quick": {"WebSearch": 10.8, "FB_Hadoop": 5.0}, "paper": {"WebSearch": 30.0, "FB_Hadoop": 15.0}}
-QUICK_ENDS_MS = 1.0
-#: The share of the arrivals at either end that does not count, beyond quick scale.
+#: The size of quick runs.
+QUICK = 0.2
+#: Milliseconds in which flows arrive at the middle load and the paper's size.
+ARRIVALS_MS = {"WebSearch": 30.0, "FB_Hadoop": 15.0}
+#: The share of the arrivals at either end whose flows do not count.
 ENDS = 1 / 6
 SPLIT, HUGE_FROM = 100_000, 3_000_000
 
@@ -38,15 +39,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 
 def jobs(scale: str) -> list[Job]:
     """Every workload, load, transport and seed; what isolates causes at the middle load."""
-    if scale == "paper":
-        return at(1)
-    transports = TRANSPORTS | BESIDE
-    return [
-        job(workload, MIDDLE, name, transport, seed, ARRIVALS_MS["quick"][workload], QUICK_ENDS_MS)
-        for workload in WORKLOADS
-        for name, transport in transports.items()
-        for seed in SEEDS
-    ]
+    return at(1 if scale == "paper" else QUICK)
 
 
 def at(size: float) -> list[Job]:
@@ -55,9 +48,9 @@ def at(size: float) -> list[Job]:
     As many flows arrive at each load: the lower it is, the longer they do.
     """
     return [
-        job(workload, load, name, transport, seed, span := size * full * MIDDLE / load, span * ENDS)
+        job(workload, load, name, transport, seed, size * full * MIDDLE / load)
         for load, name, transport in compared(size)
-        for workload, full in ARRIVALS_MS["paper"].items()
+        for workload, full in ARRIVALS_MS.items()
         for seed in SEEDS
     ]
 
@@ -71,11 +64,10 @@ def compared(size: float) -> Iterator[tuple[float, str, Mapping[str, Any]]]:
             yield load, name, transport
 
 
-def job(
-    workload: str, load: float, name: str, transport: Mapping[str, Any], seed: int, span_ms: float, ends_ms: float
-) -> Job:
+def job(workload: str, load: float, name: str, transport: Mapping[str, Any], seed: int, span_ms: float) -> Job:
     """A run in which flows arrive for a time."""
-    params = {"workload": workload, "load": load, "transport": name, "seed": seed, "ends_ms": round(ends_ms, 4)}
+    ends = round(span_ms * ENDS, 4)
+    params = {"workload": workload, "load": load, "transport": name, "seed": seed, "ends_ms": ends}
     return Job(params, made(workload, load, transport, span_ms, seed))
 
 
