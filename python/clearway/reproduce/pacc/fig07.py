@@ -20,8 +20,7 @@ Beside the four transports, at the middle load, with one thing changed at a time
 
 * **pacc, window**: HPCC's variable window, and nothing else (PACC-29);
 * **rocev2, window**: the control: line rate and a fixed window of 40.5 KB, and nothing that marks, notifies or cuts;
-* at the size that decides also DCQCN and TIMELY with a window (PACC-23, all four have one then), PACC's hosts with
-  55 us between increases, without a window and with one (PACC-18, PACC-30), and HPCC without its window (PACC-26).
+* at the whole size also the transports of the other readings.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from clearway.result import Run
 
 #: Sizes below the paper's, by the time in which flows arrive: the largest decides.
 SIZES = (0.1, 0.2, 0.35)
-LOADS = (MIDDLE, 0.7, 0.3)
+LOADS = (0.3, MIDDLE, 0.7)
 #: The size of quick runs.
 QUICK = 0.2
 #: Milliseconds in which flows arrive at the middle load and the paper's size.
@@ -30,10 +30,9 @@ SPLIT, HUGE_FROM = 100_000, 3_000_000
 WINDOWED, CONTROL = "pacc, window", "rocev2, window"
 #: Middle load: PACC alone with a window, and the control.
 BESIDE: dict[str, dict[str, Any]] = {WINDOWED: VARIANTS[WINDOWED], CONTROL: {"name": "rocev2", "window": WINDOW}}
-#: The readings that are run beside the default one, at the size that decides and the middle load.
-UNDER = ("PACC-23", "PACC-29", "PACC-18", "PACC-30", "PACC-26", "PACC-25", "PACC-27")
+#: At the paper's size, middle load: the transports of all readings.
 OTHERS: dict[str, dict[str, Any]] = {
-    name: VARIANTS[name] for reading in UNDER for name in READINGS[reading].values() if name in VARIANTS
+    name: VARIANTS[name] for names in READINGS.values() for name in names.values() if name in VARIANTS
 }
 
 
@@ -43,7 +42,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def at(size: float) -> list[Job]:
-    """The runs at a share of the paper's size: those below the one that decides at the middle load alone.
+    """The runs at a share of the paper's size: below it at the middle load alone, and without most readings.
 
     As many flows arrive at each load: the lower it is, the longer they do.
     """
@@ -57,8 +56,8 @@ def at(size: float) -> list[Job]:
 
 def compared(size: float) -> Iterator[tuple[float, str, Mapping[str, Any]]]:
     """The loads and transports of a size."""
-    whole = size >= SIZES[-1]
-    for load in LOADS if whole else LOADS[:1]:
+    whole = size == 1
+    for load in LOADS if whole else (MIDDLE,):
         beside = (BESIDE | (OTHERS if whole else {})) if load == MIDDLE else {}
         for name, transport in (TRANSPORTS | beside).items():
             yield load, name, transport
