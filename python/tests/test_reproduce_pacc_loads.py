@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 import pytest
 
 from clearway import _clearway
 from clearway.plan.pacc import Loop
-from clearway.reproduce.pacc import fig07, fig07_cells, text
+from clearway.reproduce import Job
+from clearway.reproduce.pacc import arithmetic, fig07_cells, fig07_claims, fig07_runs, text
+from clearway.reproduce.pacc.burst import BURST_US
 from clearway.reproduce.pacc.setup import DEFAULT, PAPER, READINGS, TRANSPORTS, VARIANTS
 from clearway.reproduce.stats import SEEDS
 
@@ -48,31 +52,73 @@ def test_a_cell_is_a_ratio_paired_by_seed_and_won_only_if_its_interval_says_so()
     found = [fig07_cells.over(tables(), cell, "pacc", other) for other in ("dcqcn", "hpcc")]
     assert [one.mean for one in found] == pytest.approx([0.8, 2.0])
     assert [one.high - one.low for one in found] == pytest.approx([0, 0]), "seeds differ, their ratios don't"
-    assert fig07.lowest(tables(), "pacc", 0.03) == "0 of 8"
-    assert fig07.lowest(tables(), "hpcc", 0.03) == "8 of 8"
+    assert fig07_claims.lowest(tables(), DEFAULT, 0.03) == "0 of 8 cells, at worst 2.00 times another"
+    best = fig07_claims.lowest(tables(), DEFAULT | {"PACC": "hpcc"}, 0.03)
+    assert best == "8 of 8 cells, at worst 1.00 times another"
     assert len(fig07_cells.cells(tables(), (fig07_cells.SMALL, fig07_cells.LARGE))) == 2 * 2 * 2 * 2
 
 
 def test_the_order_of_the_tail_is_asked_of_pairs_whose_averages_differ() -> None:
-    same = fig07.check_similar(tables())
+    same = fig07_claims.check_similar(tables())
     assert same.verdict == "reproduced"
-    other = fig07.check_similar(tables({"pacc": 30.0, "dcqcn": 10.0, "timely": 16.0, "hpcc": 4.0}))
+    other = fig07_claims.check_similar(tables({"pacc": 30.0, "dcqcn": 10.0, "timely": 16.0, "hpcc": 4.0}))
     assert other.verdict == "not reproduced"
 
 
+def params(jobs: list[Job]) -> pl.DataFrame:
+    """What tells the runs apart."""
+    return pl.DataFrame([dict(job.params) for job in jobs])
+
+
 def test_every_workload_transport_and_seed_is_run_and_causes_are_isolated_at_the_middle_load() -> None:
-    quick = fig07.jobs("quick")
-    table = pl.DataFrame([dict(job.params) for job in quick])
-    assert table.is_unique().all()
-    assert len(quick) == 2 * len(SEEDS) * (len(TRANSPORTS) + len(fig07.BESIDE))
-    full = pl.DataFrame([dict(job.params) for job in fig07.jobs("paper")])
-    assert full.is_unique().all()
-    beside = full.filter(pl.col("transport").is_in([*fig07.BESIDE, *fig07.OTHERS]))
-    assert set(beside["load"]) == {fig07_cells.MIDDLE}
-    needed = {name for reading in fig07.UNDER for name in READINGS[reading].values()}
-    assert needed <= set(full["transport"]), "a reading is judged by runs of its own"
+    quick = fig07_runs.jobs("quick")
+    assert params(quick).is_unique().all()
+    assert len(quick) == 2 * len(SEEDS) * (len(TRANSPORTS) + len(fig07_runs.BESIDE))
+    for size in (*fig07_runs.SIZES, 1):
+        table = params(fig07_runs.at(size))
+        assert table.is_unique().all()
+        beside = table.filter(~pl.col("transport").is_in(list(TRANSPORTS)))
+        assert set(beside["load"]) == {fig07_cells.MIDDLE}
+        assert set(table["load"]) == set(fig07_runs.LOADS if size == 1 else [fig07_cells.MIDDLE])
+    needed = {name for names in READINGS.values() for name in names.values()}
+    assert needed <= set(table["transport"]), "a reading is judged by runs of its own"
     for job in quick:
         assert job.scenario["seed"] == job.params["seed"], "all transports get the same flows"
+
+
+def test_as_many_flows_arrive_at_each_load_and_the_largest_size_has_a_99th_percentile_of_each_class() -> None:
+    spans = {
+        job.params["load"]: float(job.scenario["traffic"][0]["stop"].removesuffix(" ms"))
+        for job in fig07_runs.at(1)
+        if job.params["workload"] == "WebSearch"
+    }
+    assert [load * span for load, span in spans.items()] == pytest.approx([0.5 * 30] * len(fig07_runs.LOADS))
+    # At half load 158 flows above 100 KB arrive in a millisecond, and those of a sixth at either end don't count.
+    assert 158 * fig07_runs.SIZES[-1] * spans[0.5] * (1 - 2 * fig07_runs.ENDS) > 1_050
+
+
+def test_a_class_too_small_for_a_99th_percentile_is_no_cell() -> None:
+    here = tables({"hpcc": math.nan})
+    both = ("pacc", "hpcc")
+    assert {column for *_, column in fig07_cells.cells(here, (fig07_cells.ALL,), *both)} == {"mean_s"}
+    assert {column for *_, column in fig07_cells.cells(here, (fig07_cells.ALL,), "pacc")} == {"mean_s", "p99_s"}
+
+
+def test_what_bursts_can_give_at_most_follows_by_arithmetic() -> None:
+    assert arithmetic.sent_after_us() == pytest.approx(64 * 1048 * 8 / 25e3)
+    assert arithmetic.waiting_kb(10) == pytest.approx(9 * 25 / 8 * 10)
+    assert arithmetic.least_after_kb(15) == pytest.approx(281.25 - 5 * 25 / 8)
+    assert arithmetic.arrives_kb() > arithmetic.leaves_kb() == pytest.approx(625)
+    assert arithmetic.regained_by_dcqcn_gbps(500) == pytest.approx((9 - 5) * 0.04)
+    assert arithmetic.regained_by_timely_gbps(60) == pytest.approx(0.25)
+
+
+def test_a_halved_rate_leaves_the_long_flow_a_third_below_the_short_ones_at_most() -> None:
+    """In what the port sends from 40 to 200 us: by hand, with a first cut after 10 us."""
+    until = 10 + (625 - 10 * 31.25) / (9 * 3.125 + 3.125 / 2)
+    long, short = 31.25 + (until - 10) * 3.125 / 2 - 12.5, until * 3.125 - 12.5
+    assert arithmetic.unfair_percent() == pytest.approx(100 * (1 - long / short), abs=0.1)
+    assert until < arithmetic.sent_after_us(), "the bursts go on until then"
 
 
 def test_what_follows_from_the_text_is_computed_from_the_parameters() -> None:
@@ -108,6 +154,16 @@ def test_baselines_run_with_the_parameters_of_their_own_papers_as_sec_v_a_says()
     assert timely["increments_at"] == "0 bps", "not scaled: its paper does not"
     assert (hpcc["eta"], hpcc["max_stage"], hpcc["ai"]) == ("0.95", 5, "12.5 Mbps")
     assert hpcc["windowing"] == "rate"
+
+
+def test_closed_calculations_take_the_constants_that_the_baselines_run_with() -> None:
+    defaults = {one["name"]: {p["name"]: p["default"] for p in one["parameters"]} for one in _clearway.transports()}
+    dcqcn, timely, pacc = (defaults[name] | TRANSPORTS[name] for name in ("dcqcn", "timely", "pacc"))
+    assert (dcqcn["cnp_interval"], dcqcn["increase_timer"]) == (f"{arithmetic.CNP_US} us", f"{arithmetic.STEP_US} us")
+    assert (int(dcqcn["fast_recovery"]), dcqcn["ai"]) == (arithmetic.RECOVERY, f"{1e3 * arithmetic.STEP_GBPS:g} Mbps")
+    assert timely["hai"] == f"{1e3 * arithmetic.HYPER_GBPS:g} Mbps"
+    assert pacc["period"] == f"{arithmetic.PERIOD_US} us"
+    assert arithmetic.NEXT_PERIOD_US == -BURST_US % arithmetic.PERIOD_US
 
 
 def test_each_reading_names_four_transports_that_figures_run_and_changes_at_least_one() -> None:

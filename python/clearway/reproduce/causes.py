@@ -51,6 +51,8 @@ class Change:
     #: The cause in a sentence, which names the change.
     says: str
     measured: Mapping[str, Estimate | float | int] | Estimate | float
+    #: The measured numbers in words, where they are many; without it all of them stand in the row.
+    text: str = ""
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def cause_of(claim: Claim, quantities: Mapping[str, Measured], evidence: Evidenc
     kind = effect(distances(claim, quantities), distances(claim, changed), under.verdict in HOLDING)
     if kind == "not isolated":
         return Cause(kind)
-    return Cause(kind, f"{evidence.says} With that change alone: {under.measured}.")
+    return Cause(kind, f"{evidence.says} With that change alone: {evidence.text or under.measured}.")
 
 
 def distances(claim: Claim, quantities: Mapping[str, Measured]) -> dict[str, float]:

@@ -35,6 +35,7 @@ from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
+from clearway.reproduce.pacc import arithmetic
 from clearway.reproduce.pacc.burst import (
     BACK,
     BOTTLENECK,
@@ -55,6 +56,8 @@ from clearway.reproduce.stats import Estimate
 from clearway.result import Run
 
 STOP_US = 4000
+#: A sample of the throughput, below which no time is told from none.
+SAMPLE_US = 20
 SHARES = (75, 85, 90, 95)
 PHASES_US = tuple(range(0, 80, 10))
 #: A queue within the tolerance of the claim counts as near 125 KB.
@@ -77,7 +80,7 @@ def job(name: str, draw: int, late_us: int) -> Job:
     """One run; its bursts come `late_us` after 600 us."""
     samples = [
         {"name": "queue", "what": "queue", "ports": [BOTTLENECK], "every": "1 us"},
-        {"name": "rate", "what": "rate", "ports": ["tor0->h0", "tor0->h1"], "every": "20 us"},
+        {"name": "rate", "what": "rate", "ports": ["tor0->h0", "tor0->h1"], "every": f"{SAMPLE_US} us"},
     ]
     transport = MEASURED[name]
     body = bursts(transport, draw, size="64 KB", at_us=BURST_US + late_us, stop=f"{STOP_US} us", sample=samples)
@@ -193,10 +196,11 @@ def check(tables: Tables) -> list[Finding]:
 
 def over(tables: Tables, ours: str, other: str, what: str) -> Estimate:
     """A measure over another transport's, paired by draw. What never happens counts as at the run's end for the other,
-    which is the least that it may be.
+    which is the least that it may be. A recovery counts as one sample at least.
     """
-    theirs = [min(value, STOP_US) for value in of_draws(tables, other, what)]
-    return stats.paired_ratio(of_draws(tables, ours, what), theirs)
+    least = SAMPLE_US if what.startswith("recovery") else 0
+    mine, theirs = ([max(value, least) for value in of_draws(tables, name, what)] for name in (ours, other))
+    return stats.paired_ratio(mine, [min(value, STOP_US) for value in theirs])
 
 
 def check_peaks(tables: Tables) -> Finding:
@@ -213,17 +217,22 @@ def check_peaks(tables: Tables) -> Finding:
             "growth_max_us": max(grows, key=lambda one: one.mean),
         }
 
-    texts = ", ".join(
+    note = ", ".join(
         f"{name} {over_draws(part['peak_kb']).mean:.0f} KB in {over_draws(part['grows_us']).mean:.0f} us"
         for name, part in ((name, of(rows, name)) for name in (*PAPER.values(), "hpcc, no window"))
     )
-    note = f"{texts}; cause: HPCC's window alone holds the bursts back"
-    return judge.judge(here, quantities(DEFAULT), note=note, reading=READING, readings=under(quantities))
+    cause = judge.Change(
+        "HPCC has a window of one base round-trip time, which keeps part of each burst at its host; without the window "
+        "its queue peaks where the others' do.",
+        quantities(READINGS["PACC-26"]),
+    )
+    return judge.judge(here, quantities(DEFAULT), note=note, reading=READING, readings=under(quantities), cause=cause)
 
 
 def check_recovery(tables: Tables) -> Finding:
     """The verdicts on the time until the throughput is back."""
     rows, column = tables["rows"], f"recovery_{BACK}_us"
+    here = claim("pacc", "fig01b-throughput-recovery-of-baselines")
 
     def quantities(names: dict[str, str]) -> dict[str, judge.Measured]:
         values = {paper: back(tables, names[paper]) for paper in PAPER}
@@ -234,14 +243,19 @@ def check_recovery(tables: Tables) -> Finding:
         return {**values, **sooner}
 
     shown = (*PAPER.values(), "hpcc, no window", *(READINGS["PACC-25"][paper] for paper in PAPER))
-    kept = of(rows, "dcqcn, target kept")[column]
     note = (
-        "cause: each of DCQCN's CNPs takes its target along, and steps of 40 Mbps lead back from it (target kept: "
-        f"{spread(kept)} us); the slope takes TIMELY to its least rate, and steps of 10 Mbps back; at {BACK} %; "
-        + "; ".join(f"{name} at {shares_text(of(rows, name))}" for name in shown)
+        f"DCQCN with its target kept in cuts in a row: {spread(of(rows, 'dcqcn, target kept')[column])} us; "
+        f"at {BACK} %; " + "; ".join(f"{name} at {shares_text(of(rows, name))}" for name in shown)
     )
-    here = claim("pacc", "fig01b-throughput-recovery-of-baselines")
-    return judge.judge(here, quantities(DEFAULT), form=".0f", note=note, reading=READING, readings=under(quantities))
+    slow, fast = (here.number(name) for name in ("DCQCN", "TIMELY"))
+    cause = judge.Calculation(
+        f"By DCQCN's paper two notifications, {arithmetic.CNP_US} us apart, leave a target of half the line, to which "
+        f"its steps add {arithmetic.regained_by_dcqcn_gbps(slow):.2g} Gbps in {slow:g} us; by TIMELY's its largest "
+        f"steps add {arithmetic.regained_by_timely_gbps(fast):.2g} Gbps in {fast:g} us, so neither can be back then."
+    )
+    return judge.judge(
+        here, quantities(DEFAULT), form=".0f", note=note, reading=READING, readings=under(quantities), cause=cause
+    )
 
 
 def check_gap(tables: Tables) -> Finding:
@@ -255,21 +269,26 @@ def check_gap(tables: Tables) -> Finding:
 def check_queue(tables: Tables) -> Finding:
     """PACC's queue: how soon it stops to rise, where it then stands, and its peak over the others'."""
     rows = tables["rows"]
-    part, window = of(rows, "pacc"), of(rows, "pacc, window")
-    near = float(part["near_125_kb"].mean())  # type: ignore[arg-type]
-    note = (
-        f"cause: the bursts have left their hosts before a notification can reach them; a window alone gives "
-        f"{over_draws(window['rises_us']).mean:.0f} us and {over_draws(window['settled_kb']).mean:.0f} KB, and "
-        f"DCQCN the same peak; within 40 % of 125 KB for {near:.0%} of the time until the bursts end"
-    )
+    here = claim("pacc", "fig01a-pacc-queue")
 
     def quantities(names: dict[str, str]) -> dict[str, judge.Measured]:
         mine = of(rows, names["PACC"])
         peaks = {f"peak over that of {paper}": over(tables, names["PACC"], names[paper], "peak_kb") for paper in PAPER}
         return {"settled_KB": over_draws(mine["settled_kb"]), "rise_us": over_draws(mine["rises_us"]), **peaks}
 
-    here = claim("pacc", "fig01a-pacc-queue")
-    return judge.judge(here, quantities(DEFAULT), note=note, reading=READING, readings=under(quantities))
+    near = float(of(rows, "pacc")["near_125_kb"].mean())  # type: ignore[arg-type]
+    window = of(rows, "pacc, window")
+    note = (
+        f"within 40 % of 125 KB for {near:.0%} of the time until the bursts end; with a window "
+        f"{over_draws(window['rises_us']).mean:.0f} us and {over_draws(window['settled_kb']).mean:.0f} KB"
+    )
+    rise = here.number("rise_us")
+    cause = judge.Calculation(
+        f"All nine bursts have left their hosts after {arithmetic.sent_after_us():.1f} us, and PACC decides "
+        f"{arithmetic.NEXT_PERIOD_US} us after they begin; even notifications at the first packet would leave "
+        f"{arithmetic.least_after_kb(rise):.0f} KB {rise:g} us after the queue begins to grow."
+    )
+    return judge.judge(here, quantities(DEFAULT), note=note, reading=READING, readings=under(quantities), cause=cause)
 
 
 def check_order(tables: Tables) -> Finding:
@@ -285,14 +304,20 @@ def check_order(tables: Tables) -> Finding:
 
     text = "peak and recovery: " + ", ".join(
         f"{name} {over_draws(of(rows, name)['peak_kb']).mean:.0f} KB, {back(tables, name).mean:.0f} us"
-        for name in (*DEFAULT.values(), "pacc, window")
+        for name in (*DEFAULT.values(), "pacc, window", "pacc, T_i 55 us, window")
     )
-    note = (
-        "cause: of the peak, HPCC's window and the bursts' leaving before any notification; of the recovery, the "
-        f"hosts' timer of 300 us: with the 55 us of DCQCN's paper {back(tables, 'pacc, T_i 55 us').mean:.0f} us"
-    )
+    causes = [
+        judge.Change(
+            "PACC has no window, and HPCC, whose queue peaks lower, has one; with a window PACC's peaks no higher.",
+            quantities(READINGS["PACC-29"]),
+        ),
+        judge.Change(
+            "PACC's hosts wait 300 us between increases; with the 55 us of DCQCN's paper they are back far sooner.",
+            quantities(READINGS["PACC-18"]),
+        ),
+    ]
     here = claim("pacc", "fig01-pacc-ordering")
-    return judge.judge(here, quantities(DEFAULT), text=text, note=note, reading=READING, readings=under(quantities))
+    return judge.judge(here, quantities(DEFAULT), text=text, reading=READING, readings=under(quantities), cause=causes)
 
 
 def facts(tables: Tables) -> dict[str, object]:

@@ -24,6 +24,7 @@ from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
+from clearway.reproduce.pacc import arithmetic
 from clearway.reproduce.pacc.burst import DRAWS, MEASURED, bursts, over_draws, spread, under
 from clearway.reproduce.pacc.setup import ABOUT_SETUP, DEFAULT, FRAME, PAYLOAD, READING, READINGS
 from clearway.reproduce.quantities import binned
@@ -165,12 +166,13 @@ def check_unfair(tables: Tables) -> Finding:
             "notifications, most over least": over(tables, (dcqcn, "most_notices"), (dcqcn, "least_notices")),
         }
 
-    note = (
-        "cause: what arrives until 800 us left its host at line rate, before a first notification could reach it; a "
-        "notification can take the long flow 41 % below the short ones at most"
+    cause = judge.Calculation(
+        f"By its paper DCQCN halves a rate at most, and again no sooner than {arithmetic.CNP_US} us later, while "
+        f"bursts leave their hosts within {arithmetic.sent_after_us():.0f} us: were the long flow notified as early as "
+        f"can be and no short one at all, it would have {arithmetic.unfair_percent():.0f} % less than they."
     )
     here = claim("pacc", "fig02-dcqcn-unfairness")
-    return judge.judge(here, quantities(DEFAULT), note=note, reading=READING, readings=under(quantities))
+    return judge.judge(here, quantities(DEFAULT), reading=READING, readings=under(quantities), cause=cause)
 
 
 def check_fair(tables: Tables) -> Finding:
@@ -202,12 +204,14 @@ def check_differences(tables: Tables) -> Finding:
         }
         return {**peaks, "PACC over DCQCN": over(tables, (names["PACC"], "peaks"), (names["DCQCN"], "peaks"))}
 
-    note = (
-        "the paper's quotients give a tenth of its percentages (PACC-14); which peaks it means is open; cause: the "
-        "bursts are in the queue before either protocol acts"
+    note = "the paper's quotients give a tenth of its percentages (PACC-14); which peaks it means is open"
+    cause = judge.Calculation(
+        f"PACC first decides {arithmetic.NEXT_PERIOD_US} us after the bursts begin, when they have all left their "
+        f"hosts: {arithmetic.arrives_kb():.0f} KB are on their way, of which the port sends "
+        f"{arithmetic.leaves_kb():.0f} until 800 us, so what is measured is the same as without PACC."
     )
     here = claim("pacc", "fig02a-throughput-peak-difference")
-    return judge.judge(here, quantities(DEFAULT), note=note, reading=READING, readings=under(quantities))
+    return judge.judge(here, quantities(DEFAULT), note=note, reading=READING, readings=under(quantities), cause=cause)
 
 
 def check_total(tables: Tables) -> Finding:
@@ -230,8 +234,8 @@ def check_cnps(tables: Tables) -> Finding:
         f"{spread(dcqcn['least_notices'])}"
     )
     note = (
-        "cause: DCQCN's receiver sends a CNP each 50 us at most, four or five in 200 us; under PACC-25 and PACC-27 "
-        "marked ACKs count"
+        "DCQCN's receiver sends a CNP each 50 us at most, four or five in 200 us; under PACC-25 and PACC-27 marked "
+        "ACKs count"
     )
     here = claim("pacc", "fig02b-cnp-count-ordering")
     return judge.judge(here, quantities(DEFAULT), text=text, note=note, reading=READING, readings=under(quantities))
@@ -240,7 +244,7 @@ def check_cnps(tables: Tables) -> Finding:
 def facts(tables: Tables) -> dict[str, object]:
     """Numbers that the prose names: ranges over draws."""
     rows = tables["rows"]
-    named: dict[str, object] = {}
+    named: dict[str, object] = {"most_unfair": arithmetic.unfair_percent()}
     for name in NAMES:
         key, part = name.replace(", ", "_").replace("'s", "").replace(" ", "_").replace("-", "_"), of(rows, name)
         for column, digits in (("long_gbps", 2), ("short_gbps", 2), ("least_notices", 0), ("most_notices", 0)):

@@ -4,12 +4,13 @@ PACC, Fig. 9 and 10 the same by size.
 
 Unstated, and chosen here:
 
-* **Loads**: half of the host links, which are the bottleneck (the tree is not oversubscribed); at the scale of the
-  paper 0.3, 0.5, 0.7. Headers count, telemetry does not, so under HPCC links carry 4 % more for the same flows.
-* **Length**: flows arrive for 10.8 ms in WebSearch and 5 ms in FB_Hadoop, at the scale of the paper 30 ms; a run ends
-  when all are delivered. What counts are the flows that start after the first millisecond and before the last one
-  (there: after the first 5 and before the last 5), so that the network is neither filling nor draining. They are enough
-  for a 99th percentile of each class of sizes.
+* **Loads**: half of the host links, which are the bottleneck (the tree is not oversubscribed); at the whole size also
+  0.3 and 0.7, with as many flows. Headers count, telemetry does not, so under HPCC links carry 4 % more for the same
+  flows.
+* **Length**: at the whole size flows arrive for 30 ms in WebSearch and 15 ms in FB_Hadoop at half load; a run ends when
+  all are delivered. What counts are the flows that start between the first sixth of that time and the last, so that
+  the network is neither filling nor draining. From 0.35 of that size on they are enough for a 99th percentile of each
+  class of sizes; below it a class without one has no row.
 * **Seeds**: five, the same flows for every transport; reductions are paired by seed.
 * **Workloads**: the distributions in the files of HPCC's code, with straight lines between their points.
 * **Completion time** as HPCC's code has it: until the last acknowledgement is back at the sender.
@@ -17,30 +18,24 @@ Unstated, and chosen here:
 
 Beside the four transports, at the middle load, with one thing changed at a time:
 
-* **pacc, window**: HPCC's variable window, and nothing else;
+* **pacc, window**: HPCC's variable window, and nothing else (PACC-29);
 * **rocev2, window**: the control: line rate and a fixed window of 40.5 KB, and nothing that marks, notifies or cuts;
-* at the scale of the paper also DCQCN and TIMELY with a window (PACC-23, all four have one then), all four under the
-  constants of HPCC's code (PACC-25), HPCC without its window (PACC-26), DCQCN with the marks of that code (PACC-28),
-  TIMELY by the law of that code with its own steps (part of PACC-27).
+* at the whole size also the transports of the other readings.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from itertools import combinations
 from typing import Any
 
-import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import LogLocator
 
-from clearway import metrics
-from clearway.reproduce import judge, stats
-from clearway.reproduce.claims import Finding, claim
-from clearway.reproduce.figure import Figure, Job, Tables
+from clearway.reproduce import stats
+from clearway.reproduce.claims import Finding
+from clearway.reproduce.figure import Figure, Tables
 from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.pacc.fig07_cells import (
     ALL,
@@ -51,102 +46,20 @@ from clearway.reproduce.pacc.fig07_cells import (
     SMALL,
     STATISTICS,
     WORKLOADS,
-    best_other,
-    cells,
     loads,
     of,
-    over,
     reduced,
-    to_pacc,
-    words,
 )
-from clearway.reproduce.pacc.setup import (
-    ABOUT_SETUP,
-    COLORS,
-    DEFAULT,
-    PAPER,
-    READING,
-    READINGS,
-    TRANSPORTS,
-    VARIANTS,
-    WINDOW,
-    scenario,
+from clearway.reproduce.pacc.fig07_claims import (
+    check_averages,
+    check_breakdown,
+    check_classes,
+    check_order,
+    check_similar,
+    check_trends,
 )
-from clearway.reproduce.quantities import cost, data_drops
-from clearway.reproduce.stats import SEEDS
-from clearway.result import Run
-
-LOADS = {"quick": (0.5,), "paper": (0.3, 0.5, 0.7)}
-#: Milliseconds in which flows arrive, and those at either end whose flows do not count.
-ARRIVALS_MS = {"quick": {"WebSearch": 10.8, "FB_Hadoop": 5.0}, "paper": {"WebSearch": 30.0, "FB_Hadoop": 30.0}}
-ENDS_MS = {"quick": 1.0, "paper": 5.0}
-SPLIT, HUGE_FROM = 100_000, 3_000_000
-WINDOWED, CONTROL = "pacc, window", "rocev2, window"
-#: Middle load: PACC alone with a window, and the control.
-BESIDE: dict[str, dict[str, Any]] = {WINDOWED: VARIANTS[WINDOWED], CONTROL: {"name": "rocev2", "window": WINDOW}}
-#: The readings that are run here.
-UNDER = ("PACC-23", "PACC-25", "PACC-26")
-#: At the scale of the paper, middle load.
-OTHERS: dict[str, dict[str, Any]] = {
-    **{name: VARIANTS[name] for reading in UNDER for name in READINGS[reading].values() if name in VARIANTS},
-    **{name: VARIANTS[name] for name in ("dcqcn, marks of HPCC's code", "timely, in HPCC's code")},
-}
-
-
-def jobs(scale: str) -> list[Job]:
-    """Every workload, load, transport and seed; what isolates causes at the middle load."""
-    beside = BESIDE | (OTHERS if scale == "paper" else {})
-    return [
-        Job(
-            {"workload": workload, "load": load, "transport": name, "seed": seed, "ends_ms": ENDS_MS[scale]},
-            made(workload, load, transport, ARRIVALS_MS[scale][workload], seed),
-        )
-        for workload in WORKLOADS
-        for load in LOADS[scale]
-        for name, transport in (TRANSPORTS | (beside if load == MIDDLE else {})).items()
-        for seed in SEEDS
-    ]
-
-
-def made(workload: str, load: float, transport: Mapping[str, Any], arrivals_ms: float, seed: int) -> dict[str, Any]:
-    """Poisson arrivals for a time."""
-    traffic = {
-        "name": "flows",
-        "kind": "poisson",
-        "workload": WORKLOADS[workload],
-        "load": load,
-        "load_of": "ns2",
-        "flows": 100_000_000,
-        "stop": f"{arrivals_ms} ms",
-    }
-    return scenario(transport, [traffic], name="fig07", seed=seed)
-
-
-def measure(job: Job, run: Run) -> Tables:
-    """Completion times of all and by class, of the flows that count; pauses and notifications; cost."""
-    start, ends = pl.col("start_s"), job.params["ends_ms"] * 1e-3
-    flows = run.flows.filter((start >= ends) & (start < start.max() - ends))
-    size = pl.col("size_bytes")
-    parts = {ALL: size > 0, SMALL: size <= SPLIT, LARGE: size > SPLIT, HUGE: size > HUGE_FROM}
-    sizes = []
-    for name, part in parts.items():
-        times = flows.filter(part)["acked_s"].to_numpy()
-        sizes.append(
-            {
-                "bucket": name,
-                "flows": len(times),
-                "mean_s": metrics.mean(times),
-                "p99_s": stats.percentile(times, 99),
-            }
-        )
-    row = {
-        **cost(run),
-        "pauses": run.summary["flow_control"]["pauses"],
-        "queue_max_KB": float(run.ports["queue_max_bytes"].to_numpy().max()) / 1e3,
-        "notices": run.summary["notices"],
-        "drops": data_drops(run),
-    }
-    return {"rows": pl.DataFrame([row]), "sizes": pl.DataFrame(sizes)}
+from clearway.reproduce.pacc.fig07_runs import CONTROL, SIZES, WINDOWED, at, jobs, measure
+from clearway.reproduce.pacc.setup import ABOUT_SETUP, COLORS, PAPER, TRANSPORTS
 
 
 def summarise(tables: Tables) -> Tables:
@@ -196,186 +109,6 @@ def check(tables: Tables) -> list[Finding]:
         check_breakdown(tables),
         check_trends(tables),
     ]
-
-
-def beside(tables: Tables, workload: str) -> str:
-    """The reductions with a window and those of the control, for a remark."""
-    texts = []
-    for name in (WINDOWED, CONTROL):
-        found = {paper: reduced(tables, workload, other, ours=name) for paper, other in PAPER.items()}
-        texts.append(f"{name}: " + ", ".join(f"{paper} {value.mean:.1f}" for paper, value in found.items()))
-    return "; ".join(texts)
-
-
-def under(
-    tables: Tables, quantities: Callable[[dict[str, str]], dict[str, judge.Measured]]
-) -> dict[str, dict[str, judge.Measured]]:
-    """The quantities of a claim under each named reading that is run at this scale, by its name."""
-    ran = set(tables["rows"]["transport"])
-    return {name: quantities(READINGS[name]) for name in UNDER if ran.issuperset(READINGS[name].values())}
-
-
-def check_averages(tables: Tables) -> list[Finding]:
-    """The reductions of the average, by workload and as the abstract has them."""
-    found, whole = [], claim("pacc", "abstract-average-fct-reduction-range")
-    for name, workload in (("fig07-websearch-average-fct", "WebSearch"), ("fig08-hadoop-average-fct", "FB_Hadoop")):
-
-        def quantities(names: dict[str, str], workload: str = workload) -> dict[str, judge.Measured]:
-            return {paper: reduced(tables, workload, names[paper], ours=names["PACC"]) for paper in PAPER}
-
-        def overall(names: dict[str, str], workload: str = workload) -> dict[str, judge.Measured]:
-            values = {paper: reduced(tables, workload, names[paper], ours=names["PACC"]) for paper in PAPER}
-            return {"overall": min(values.values(), key=lambda value: value.mean), **values}
-
-        note = f"% less than each, the largest over loads; cause: PACC has no window; {beside(tables, workload)}"
-        for here, what, words_ in ((claim("pacc", name), quantities, note), (whole, overall, workload)):
-            found.append(
-                judge.judge(here, what(DEFAULT), form=".1f", note=words_, reading=READING, readings=under(tables, what))
-            )
-    return found
-
-
-def check_order(tables: Tables) -> Finding:
-    """PACC the lowest, TIMELY the highest, HPCC before DCQCN in one workload and behind in the other."""
-    here = claim("pacc", "fig07-fig08-ordering")
-
-    found: dict[str, judge.Measured] = {}
-    for cell in cells(tables):
-        where = words(cell)
-        found |= {f"PACC over {paper}, {where}": over(tables, cell, "pacc", name) for paper, name in PAPER.items()}
-        for name in ("pacc", "dcqcn", "hpcc"):
-            found[f"{name} over the highest, {where}"] = over(tables, cell, name, "timely")
-        pair = ("hpcc", "dcqcn") if cell[0] == "WebSearch" else ("dcqcn", "hpcc")
-        found[f"{pair[0]} before {pair[1]}, {where}"] = over(tables, cell, *pair)
-    mine, windowed, control = (lowest(tables, name, here.tolerance) for name in ("pacc", WINDOWED, CONTROL))
-    note = (
-        "cells: workload, load, statistic; cause: PACC and DCQCN have no window, as HPCC has; PACC lowest with one: "
-        f"{windowed}; the control: {control}"
-    )
-    return judge.judge(
-        here,
-        found,
-        text=f"PACC lowest in {mine}",
-        note=note,
-        reading=READING,
-    )
-
-
-def lowest(tables: Tables, ours: str, slack: float, buckets: tuple[str, ...] = (ALL,)) -> str:
-    """The number of cells in which a transport is lowest, as text: `2 of 4`."""
-    ratios = [
-        [over(tables, cell, ours, other) for other in PAPER.values()]
-        for cell in cells(tables, buckets)
-        if cell[1] in loads(tables, ours)
-    ]
-    return f"{sum(all(one.high <= 1 + slack for one in each) for each in ratios)} of {len(ratios)}"
-
-
-def check_similar(tables: Tables) -> Finding:
-    """The verdict on whether two transports that differ on average stand in the tail as there."""
-    tails: dict[str, stats.Estimate] = {}
-    for workload in WORKLOADS:
-        for load in loads(tables):
-            for one, two in combinations(TRANSPORTS, 2):
-                first, second = sorted((one, two), key=lambda name: sum(of(tables, workload, load, name)))
-                if over(tables, (workload, load, ALL, "mean_s"), first, second).high <= 1:
-                    name = f"tail of {first} over {second}, {workload}, {load}"
-                    tails[name] = over(tables, (workload, load, ALL, "p99_s"), first, second)
-    texts = [f"{name.removeprefix('tail of ')} {value.mean:.2f}" for name, value in tails.items()]
-    text = f"tails of the {len(tails)} pairs whose averages differ, the lower over the higher: {'; '.join(texts)}"
-    windowed = "; ".join(
-        f"{words(cell)} {over(tables, cell, WINDOWED, 'hpcc').mean:.2f}" for cell in cells(tables) if cell[1] == MIDDLE
-    )
-    note = f"cause: PACC has no window; with one it is below HPCC in both, over HPCC's: {windowed}"
-    return judge.judge(claim("pacc", "fig07-fig08-p99-similar"), tails, text=text, note=note, reading=READING)
-
-
-def check_classes(tables: Tables) -> list[Finding]:
-    """PACC against the best other by class."""
-    found = []
-    for name, bucket in (("fig09-websearch-short-flows", SMALL), ("fig09-websearch-long-flows", LARGE)):
-        values = {
-            ours: {
-                case: best_other(tables, "WebSearch", bucket, column, ours)
-                for case, column in (("average", "mean_s"), ("tail", "p99_s"))
-            }
-            for ours in ("pacc", WINDOWED, CONTROL)
-        }
-        others = "; ".join(
-            f"{ours}: " + ", ".join(f"{case} {value.mean:.1f}" for case, value in values[ours].items())
-            for ours in (WINDOWED, CONTROL)
-        )
-        found.append(
-            judge.judge(
-                claim("pacc", name),
-                values["pacc"],
-                form=".1f",
-                note=f"% less than the best other; cause in part: PACC has no window; {others}",
-                reading=READING,
-            )
-        )
-    return found
-
-
-def check_breakdown(tables: Tables) -> Finding:
-    """PACC below all others in both classes."""
-    here, both = claim("pacc", "fig09-fig10-breakdown-ordering"), (SMALL, LARGE)
-
-    found = {
-        f"over {paper}, {words(cell)}": over(tables, cell, "pacc", name)
-        for cell in cells(tables, both)
-        for paper, name in PAPER.items()
-    }
-    mine, windowed, control = (lowest(tables, name, here.tolerance, both) for name in ("pacc", WINDOWED, CONTROL))
-    note = (
-        "cells: workload, load, class, statistic; cause in part: PACC has no window; "
-        f"with a window {windowed}; the control {control}; "
-        "that PACC is hardly affected by size is not measured"
-    )
-    return judge.judge(
-        here,
-        found,
-        text=f"lowest in {mine}",
-        note=note,
-        reading=READING,
-    )
-
-
-def check_trends(tables: Tables) -> Finding:
-    """The verdict on how the others' times relative to PACC's change with size."""
-    found: dict[str, judge.Measured] = {}
-    texts = []
-    for workload in WORKLOADS:
-        ratios = {
-            (name, bucket): to_pacc(tables, workload, name, bucket)
-            for name in PAPER.values()
-            for bucket in (SMALL, HUGE)
-        }
-        for paper, name in PAPER.items():
-            if paper == "HPCC":
-                found[f"HPCC's largest, {workload}"] = stats.geometric(ratios[name, HUGE])
-            else:
-                found[f"{paper}, largest over small, {workload}"] = stats.paired_ratio(
-                    ratios[name, HUGE], ratios[name, SMALL]
-                )
-        texts.append(
-            f"{workload}: "
-            + ", ".join(
-                f"{paper} {metrics.mean(np.array(ratios[name, SMALL])):.2f} to "
-                f"{metrics.mean(np.array(ratios[name, HUGE])):.2f}"
-                for paper, name in PAPER.items()
-            )
-        )
-    beside_window = ", ".join(
-        f"{workload} {over(tables, (workload, MIDDLE, HUGE, 'mean_s'), 'hpcc', WINDOWED).mean:.2f}"
-        for workload in WORKLOADS
-    )
-    note = (
-        f"averages over PACC's at a load of {MIDDLE}: flows {SMALL}, then {HUGE}; cause in part: PACC has no "
-        f"window (HPCC's largest over PACC's with one: {beside_window}); DCQCN's is that PACC's short flows are slow"
-    )
-    here = claim("pacc", "fig09-fig10-baseline-trends")
-    return judge.judge(here, found, text="; ".join(texts), note=note, reading=READING)
 
 
 def facts(tables: Tables) -> dict[str, object]:
@@ -464,6 +197,8 @@ FIGURE = Figure(
     title="PACC, Fig. 7 to 10: WebSearch and FB_Hadoop on 320 hosts at 25 Gbps",
     doc=f"{__doc__}\n{ABOUT_SETUP}",
     jobs=jobs,
+    at=at,
+    sizes=SIZES,
     measure=measure,
     summarise=summarise,
     check=check,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import polars as pl
@@ -79,18 +80,16 @@ def words(cell: tuple[str, float, str, str]) -> str:
     return f"{workload}, {load}, {bucket}, {'average' if column == 'mean_s' else 'tail'}"
 
 
-def cells(tables: Tables, buckets: tuple[str, ...] = (ALL,)) -> list[tuple[str, float, str, str]]:
-    """All cells of the figure: workload, load, class, statistic."""
+def cells(tables: Tables, buckets: tuple[str, ...] = (ALL,), *names: str) -> list[tuple[str, float, str, str]]:
+    """The cells of the figure in which each of the transports has a value: workload, load, class, statistic.
+
+    A 99th percentile takes 1,000 flows, which a class of a small run may not have.
+    """
     return [
         (workload, load, bucket, column)
         for column in STATISTICS.values()
         for workload in WORKLOADS
-        for load in loads(tables)
+        for load in loads(tables, *names)
         for bucket in buckets
+        if not any(math.isnan(value) for name in names for value in of(tables, workload, load, name, bucket, column))
     ]
-
-
-def to_pacc(tables: Tables, workload: str, name: str, bucket: str) -> list[float]:
-    """A transport's average over PACC's at the middle load, one value a seed."""
-    pair = (of(tables, workload, MIDDLE, one, bucket) for one in (name, "pacc"))
-    return [a / b for a, b in zip(*pair, strict=True)]

@@ -54,6 +54,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
     **{f"{name}, window": TRANSPORTS[name] | VARIABLE for name in ("dcqcn", "timely", "pacc")},
     "pacc, T_i 55 us": TRANSPORTS["pacc"] | {"increase_timer": "55 us"},
+    "pacc, T_i 55 us, window": TRANSPORTS["pacc"] | VARIABLE | {"increase_timer": "55 us"},
     "hpcc, no window": TRANSPORTS["hpcc"] | {"windowing": "none"},
     # What HPCC's code calls `dcqcn_paper`.
     "dcqcn, in HPCC's code": {
@@ -95,6 +96,8 @@ READINGS: dict[str, dict[str, str]] = {
         **{paper: f"{name}, in HPCC's code" for paper, name in PAPER.items()},
         "PACC": "pacc, hpcc-ns3",
     },
+    "PACC-29": DEFAULT | {"PACC": "pacc, window"},
+    "PACC-30": DEFAULT | {"PACC": "pacc, T_i 55 us, window"},
 }
 
 #: PACC by eq. (1) as printed.
@@ -117,8 +120,9 @@ Set-up of all figures of this paper, where it says nothing else:
   scale. *HPCC*: `eta` 0.95, `maxStage` 5, the increase by its rule for 100 flows, and its window.
 * **PACC** with its own parameters, and hosts by DCQCN's reaction point with the 1 us and 300 us of its appendix
   (PACC-18).
-* **Named readings**, shown beside the default: a window of one base round-trip time for all, or for none (PACC-23,
-  PACC-26); PACC's hosts with the 55 us of DCQCN's paper between increases (PACC-18); all four under the constants of
+* **Named readings**, shown beside the default: a window of one base round-trip time for all, for none, or for PACC
+  (PACC-23, PACC-26, PACC-29); PACC's hosts with the 55 us of DCQCN's paper between increases (PACC-18), and with both
+  (PACC-30); all four under the constants of
   HPCC's ns-3 code, `hpcc-ns3` (PACC-25); the laws of that code with the papers' constants, as its variant `dcqcn_paper`
   is (PACC-27). The text allows them, since V-A names both "the open-source implementation" and "the parameters
   suggested in corresponding papers". It also "scale[s] the ECN marking threshold proportional to the link bandwidth
