@@ -10,8 +10,8 @@ Unstated, and chosen here:
 * **Utilisation**: bytes of frames on the bottleneck, in the direction of the data; credits go the other way. 8 flows.
 * Beside the default reading of EC4 others are run, each with one thing changed, and K of 25 frames: eq. (1) asks for 20
   packets at 10 Gbps.
-* What the causes of claims that fail rest on is run at every N: K of 25 frames, an unlimited buffer (as sec. IV-A has it
-  for its queues), and K of 25 with windows of DCTCP that may fall to one segment.
+* What the causes of claims that fail rest on is run at every N: K of 25 frames, an unlimited buffer (as sec. IV-A has
+  it for its queues), and K of 25 with windows of DCTCP that may fall to one segment.
 * **Split** (EC4-19): in mixes the middle link has 95 % of the rate (1,538 of 1,622 B), so that the 5 % of credits stay
   free of data.
 """
@@ -238,8 +238,8 @@ def check_fairness(tables: Tables) -> Finding:
     note = f"ExpressPass: {ends[0]:.2f} with {FLOWS[0]} flows, {ends[1]:.2f} with {FLOWS[-1]}"
     text = "; ".join(f"{name}: {span(jain[name])}" for name in MIXED)
     cause = judge.Change(
-        "The buffer is limited to 250 frames, where sec. IV-A has an infinite one for its queues; in that ExpressPass's "
-        "round trips grow with the flows, and its flows get unlike shares.",
+        "The buffer is limited to 250 frames, where sec. IV-A has an infinite one for its queues; in that one "
+        "ExpressPass's round trips grow with the flows, and its flows get unlike shares.",
         fairness(tables, "unlimited buffer"),
     )
     return judge.judge(here, fairness(tables), text=text, note=note, cause=cause)
