@@ -322,6 +322,17 @@ def facts(tables: Tables) -> dict[str, object]:
             found[f"{short[name]}_{flows}"] = mean(tables, "ratio", **at).mean
             found[f"jain_{short[name]}_{flows}"] = mean(tables, "jain", **at).mean
             found[f"queue_{short[name]}_{flows}"] = mean(tables, "queue", **at).mean / 1e3
+    short |= {"unlimited buffer": "u", "K 25": "small"}
+    for kind, what in (("unlimited buffer", "jain"), ("K 25", "ratio")):
+        for name in COMPARED:
+            for flows in FLOWS:
+                value = mean(tables, what, kind=kind, transport=name, flows=flows).mean
+                found[f"{'jain_' * (what == 'jain')}{short[kind]}_{short[name]}_{flows}"] = value
+    one = [value.mean for value in mixed(tables, "ratio", "K 25, one segment")["ec4"]]
+    found |= {"one_least": min(one), "one_most": max(one)}
+    found["split_dctcp"] = mean(tables, "used", kind="alone", transport="dctcp alone").mean
+    for name in COMPARED:
+        found[f"split_{short[name]}"] = mean(tables, "used", kind="split", transport=name).mean
     for kind, names, letter in (("reading", READINGS, "r"), ("K 25", SMALL, "k")):
         for index, name in enumerate(names):
             for flows in FEW:
