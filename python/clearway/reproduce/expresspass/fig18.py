@@ -34,11 +34,10 @@ from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.realistic import (
     BUCKETS,
-    FEW,
     WORKLOADS,
     Times,
+    all_flows_at,
     expresspass,
-    flows_at,
     jackknife,
     p99,
     p99_ratio,
@@ -65,7 +64,7 @@ def jobs(scale: str) -> list[Job]:
 
 def at(size: float) -> list[Job]:
     """The runs at a smaller size than the paper's."""
-    return runs({workload: flows_at(workload, size) for workload in WORKLOADS}, FEW, few=False)
+    return runs(all_flows_at(size), stats.SEEDS, few=False)
 
 
 def runs(flows: Mapping[str, int], seeds: Sequence[int], *, few: bool) -> list[Job]:
@@ -299,7 +298,7 @@ FIGURE = Figure(
     doc=__doc__ or "",
     jobs=jobs,
     at=at,
-    sizes=(1 / 512, 1 / 128, 1 / 32),
+    sizes=(1 / 2106, 1 / 702, 1 / 234),
     measure=measure,
     summarise=summarise,
     check=check,

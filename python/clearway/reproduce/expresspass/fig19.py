@@ -41,10 +41,9 @@ from clearway.reproduce.expresspass.fig19_cells import LOADS, cells, classes, la
 from clearway.reproduce.expresspass.realistic import (
     BUCKETS,
     COLORS,
-    FEW,
     WORKLOADS,
+    all_flows_at,
     expresspass,
-    flows_at,
     p99_ratio,
     scenario,
     tail_ratio,
@@ -80,7 +79,7 @@ def jobs(scale: str) -> list[Job]:
 
 def at(size: float) -> list[Job]:
     """The runs at a smaller size than the paper's."""
-    return runs({workload: flows_at(workload, size) for workload in WORKLOADS}, FEW)
+    return runs(all_flows_at(size), stats.SEEDS)
 
 
 def runs(flows: Mapping[str, int], seeds: Sequence[int]) -> list[Job]:
@@ -431,7 +430,7 @@ FIGURE = Figure(
     doc=__doc__ or "",
     jobs=jobs,
     at=at,
-    sizes=(1 / 512, 1 / 128, 1 / 32),
+    sizes=(1 / 2106, 1 / 702, 1 / 234),
     measure=measure,
     summarise=summarise,
     check=check,
