@@ -52,9 +52,7 @@ def flows_at(workload: str, size: float) -> int:
 
 
 def all_flows_at(size: float) -> dict[str, int]:
-    """The flows of each workload at a size. Web Server has twice the bytes of the others, and so its 100,000 flows from
-    1/234 on: they are small, and the paper's number of them is cheap.
-    """
+    """The flows of each workload at a size; Web Server, whose flows are the smallest, has twice the bytes of others."""
     return {workload: flows_at(workload, 2 * size if workload == "web-server" else size) for workload in WORKLOADS}
 
 
