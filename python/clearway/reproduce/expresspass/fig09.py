@@ -140,8 +140,8 @@ def check(tables: Tables) -> list[Finding]:
     here = claim("expresspass", "fig09-credit-queue-8-sufficient")
     text = f"{enough(worst)} credits; unused with {text}"
     cause = judge.Change(
-        "What a larger queue of credits gains grows with the round trip, which the figure leaves unstated: 100 us here, "
-        "and 25 us on average in the paper's testbed.",
+        "What a larger queue of credits gains grows with the round trip, which the figure leaves unstated: 100 us "
+        "here, and 25 us on average in the paper's testbed.",
         beyond_eight(tables, "25 us"),
     )
     found = [judge.judge(here, beyond_eight(tables, "default"), text=text, note=note, cause=cause)]

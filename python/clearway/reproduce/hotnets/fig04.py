@@ -160,7 +160,7 @@ def check(tables: Tables) -> list[Finding]:
         f"{n} flows: {index(tables, n, 0.0):.2f} without, {index(tables, n, 0.01):.2f} with 0.01" for n in MANY
     )
     cause = judge.Change(
-        "The feedback moves each rate by up to half of the link in a round trip, and a millisecond has ten of them; credits "
+        "The feedback moves a rate by up to half of the link in a round trip, of which a millisecond has ten; credits "
         "without feedback have no such rates.",
         indices(tables, "naive"),
     )
