@@ -85,7 +85,7 @@ def job(name: str, tasks: int, size_bytes: int, seed: int = 1) -> Job:
     """The job of one shuffle."""
     transport = TRANSPORTS[name]
     if name != "expresspass":
-        transport = {**transport, "rto_min": f"{RTO_US / fewer(tasks, size_bytes):.0f} us"}
+        transport = transport | late(tasks, size_bytes)
     return Job(
         {"transport": name, "seed": seed, "tasks": tasks, "size_bytes": size_bytes},
         {
@@ -97,6 +97,11 @@ def job(name: str, tasks: int, size_bytes: int, seed: int = 1) -> Job:
             "traffic": [shuffle(tasks, size_bytes)],
         },
     )
+
+
+def late(tasks: int, size_bytes: int) -> dict[str, str]:
+    """The least timeout of ns-2, in proportion to the bytes."""
+    return {"rto_min": f"{RTO_US / fewer(tasks, size_bytes):.0f} us"}
 
 
 def shuffle(tasks: int, size_bytes: int) -> dict[str, Any]:
