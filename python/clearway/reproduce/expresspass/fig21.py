@@ -143,7 +143,7 @@ def in_frames(tables: Tables, of: Callable[[Tables], dict[str, judge.Measured]])
     rows = tables["rows"].filter((pl.col("transport") != "dx") | (pl.col("rate") != RATES[0]))
     changed = {**tables, "rows": rows.with_columns(pl.col("transport").replace({FRAMES: "dx"}))}
     says = (
-        "DX takes 1 us for no queue: less than a frame at 10 Gbps, where its windows stay too small, and three at 40; an "
+        "DX takes 1 us for no queue: less than a frame at 10 Gbps, where its windows stay small, and three at 40; an "
         "accuracy of three frames at both leaves it the least gain."
     )
     return judge.Change(says, of(changed))
