@@ -223,7 +223,7 @@ def ends(tables: Tables, among: Sequence[str]) -> dict[str, judge.Measured]:
 
 
 def short_means(tables: Tables, among: Sequence[str]) -> dict[str, judge.Measured]:
-    """The same of short flows, in each class, and how their tails compare with their means."""
+    """DCTCP's times of short flows over ExpressPass's: ends, each class, and how tails compare with means."""
     of = cells(tables, among)
     faster = {f"mean, {named(cell)}": slower(tables, cell, "dctcp") for cell in of}
     return {**ends(tables, among), **faster, **tail_gaps(tables, of)}
@@ -268,7 +268,7 @@ def order(tables: Tables) -> dict[str, judge.Measured]:
 
 
 def worse(tables: Tables) -> dict[str, judge.Measured]:
-    """How ExpressPass does in Web Server beside the others, over how it does in each other workload."""
+    """ExpressPass's time over the others' in Web Server, over the same ratio in each other workload."""
     relative = {workload: versus_others(tables, workload) for workload in WORKLOADS}
     return {
         f"Web Server over {WORKLOADS[other]}": stats.paired_ratio(relative["web-server"], values)

@@ -47,7 +47,7 @@ def check_queues(tables: Tables) -> list[Finding]:
 
 
 def grown(tables: Tables) -> dict[str, judge.Measured]:
-    """How the maximum queues grow with the load."""
+    """The growth of the maximum queues with the load."""
     others: dict[str, judge.Measured] = {
         f"grows, {PAPER_NAMES[name]}": growth(tables, name) for name in ("dctcp", "dx", "hull")
     }
