@@ -5,7 +5,7 @@ and DX. And the shuffle of Fig. 8.
 Unstated, and chosen here:
 
 * **Flows**: the paper states no number. 20,000 of data mining and of web search, five seeds, would take nine hours, so
-  the scale `paper` has 1/288, 1/96 and 1/32 of the 20,000 flows of data mining, and web search with as many bytes. At
+  the scale `paper` has 1/400, 1/150 and 1/56 of the 20,000 flows of data mining, and web search with as many bytes. At
   quick scale 300 and 400 flows. Those that arrive in the first and last tenth are left out of completion times. Classes
   are the paper's: below 100 KB, to 10 MB, above. A 99th percentile is that of all seeds' flows together, and is stated
   where they are 1,000.
@@ -15,9 +15,9 @@ Unstated, and chosen here:
 * **Queues** are of switch ports: the average over all ports and the run, the maximum of any.
 * **Losses** are frames that a full buffer drops. **Wasted credits** reached a sender that had nothing left to send.
 * **Shuffle**: that of [ExpressPass '17, Fig. 17](expresspass-fig17.md), with the least timeout of 200 us that this
-  paper states, all 8 tasks and half of that share of the bytes; times are scaled up. Three seeds, since one run of it
-  takes minutes. At quick scale 2 tasks and 62.5 KB. DCTCP's hosts have a FIFO, as in ns-2 (E17-27). It also runs with
-  the least timeout of ns-2, 200 ms, of which it has the same share as of the bytes.
+  paper states, all 8 tasks and a quarter of that share of the bytes; times are scaled up. Three seeds. At quick scale 2
+  tasks and 62.5 KB. DCTCP's hosts have a FIFO, as in ns-2 (E17-27). It also runs with the least timeout of ns-2, 200
+  ms, of which it has the same share as of the bytes.
 """
 
 from __future__ import annotations
@@ -75,10 +75,10 @@ def jobs(scale: str) -> list[Job]:
 
 
 def at(size: float) -> list[Job]:
-    """The runs at a smaller size: that share of data mining, as many bytes of web search, half the share of shuffle."""
+    """The runs at a smaller size: that share of data mining, as many bytes of web search, and a shorter shuffle."""
     search = min(WHOLE, round(size * WHOLE * MEAN_KB["data-mining"] / MEAN_KB["web-search"]))
     flows = {"data-mining": round(size * WHOLE), "web-search": search}
-    return runs(flows) + shuffles(fig17.TASKS["paper"], round(size / 2 * fig17.SIZE["paper"]), FEW)
+    return runs(flows) + shuffles(fig17.TASKS["paper"], round(size / 4 * fig17.SIZE["paper"]), FEW)
 
 
 def runs(flows: Mapping[str, int]) -> list[Job]:
@@ -385,7 +385,7 @@ FIGURE = Figure(
     doc=(__doc__ or "") + "\n" + ABOUT,
     jobs=jobs,
     at=at,
-    sizes=(1 / 288, 1 / 96, 1 / 32),
+    sizes=(1 / 400, 1 / 150, 1 / 56),
     measure=measure,
     summarise=summarise,
     check=check,
