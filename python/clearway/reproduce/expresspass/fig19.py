@@ -46,6 +46,7 @@ from clearway.reproduce.expresspass.fig19_cells import (
     OTHERS,
     OWN,
     PAPER_NAMES,
+    SMALL,
     TRANSPORTS,
     case,
     cells,
@@ -301,6 +302,9 @@ def facts(tables: Tables) -> dict[str, object]:
     return {
         "short": extremes_text(short),
         "short_own": extremes_text({cell: slower(tables, cell, OWN) for cell in short}),
+        "dctcp_over_half": extremes_text(
+            {cell: slower(instead(tables, {"expresspass": HALF}), cell, "dctcp") for cell in short}
+        ),
         "short_half": extremes_text({cell: slower(tables, cell, HALF) for cell in short}),
         "short_dx": extremes_text({cell: slower(tables, cell, "dx") for cell in short}),
         "large": extremes_text(large),
@@ -309,6 +313,11 @@ def facts(tables: Tables) -> dict[str, object]:
         "most": ours["maximum_KB"].to_numpy().max(),
         "average": ours["all_ports_KB"].to_numpy().max(),
         **{f"grown_{name}": growth(tables, name).mean for name in TRANSPORTS},
+        **{
+            f"small_{name}_{short_name}": mean(tables, "queue_max", workload, SMALL[name]).mean / 1e3
+            for name in SMALL
+            for workload, short_name in (("web-server", "server"), ("web-search", "search"))
+        },
         **{
             f"{name}_{short_name}": table.row(
                 by_predicate=(pl.col("transport") == name)
