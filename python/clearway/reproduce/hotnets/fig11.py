@@ -15,8 +15,8 @@ Unstated, and chosen here:
 * **Queues** are of switch ports: the average over all ports and the run, the maximum of any.
 * **Losses** are frames that a full buffer drops. **Wasted credits** reached a sender that had nothing left to send.
 * **Shuffle**: that of [ExpressPass '17, Fig. 17](expresspass-fig17.md), with the least timeout of 200 us that this
-  paper states, all 8 tasks and a quarter of that share of the bytes; times are scaled up. Three seeds. At quick scale 2
-  tasks and 62.5 KB. DCTCP's hosts have a FIFO, as in ns-2 (E17-27). It also runs with the least timeout of ns-2, 200
+  paper states, all 8 tasks and half of that share of the bytes; times are scaled up. Three seeds of DCTCP, one of
+  ExpressPass. At quick scale 2 tasks and 62.5 KB. DCTCP's hosts have a FIFO, as in ns-2 (E17-27). It also runs with the least timeout of ns-2, 200
   ms, of which it has the same share as of the bytes.
 """
 
@@ -78,7 +78,7 @@ def at(size: float) -> list[Job]:
     """The runs at a smaller size: that share of data mining, as many bytes of web search, and a shorter shuffle."""
     search = min(WHOLE, round(size * WHOLE * MEAN_KB["data-mining"] / MEAN_KB["web-search"]))
     flows = {"data-mining": round(size * WHOLE), "web-search": search}
-    return runs(flows) + shuffles(fig17.TASKS["paper"], round(size / 4 * fig17.SIZE["paper"]), FEW)
+    return runs(flows) + shuffles(fig17.TASKS["paper"], round(size / 2 * fig17.SIZE["paper"]), FEW)
 
 
 def runs(flows: Mapping[str, int]) -> list[Job]:
@@ -116,7 +116,7 @@ def shuffles(tasks: int, size_bytes: int, seeds: Sequence[int]) -> list[Job]:
             },
         )
         for name, (transport, topology) in SHUFFLES.items()
-        for seed in seeds
+        for seed in (seeds[:1] if name == "ExpressPass" and tasks == fig17.TASKS["paper"] else seeds)
     ]
 
 
@@ -312,7 +312,8 @@ def shuffled(tables: Tables) -> list[Finding]:
     scale = bytes_left_out(tables)
     note = "" if scale == 1 else f"measured with 1/{scale:.0f} of the bytes, and scaled up"
     medians = {name: of(tables, "median", "shuffle", name).scaled(scale) for name in ("DCTCP", "ExpressPass")}
-    medians["DCTCP over ExpressPass"] = stats.paired_ratio(*(seeds(tables, "median", "shuffle", x) for x in medians))
+    theirs, ours = (seeds(tables, "median", "shuffle", name) for name in medians)
+    medians["DCTCP over ExpressPass"] = stats.paired_ratio(theirs, fig17.as_many(ours, theirs))
     cause = judge.Change(
         "With the stated least timeout of 200 us a flow that lost a window soon returns; with ns-2's default of 200 ms "
         "it falls behind the others.",
@@ -333,13 +334,10 @@ def bytes_left_out(tables: Tables) -> float:
 
 def tails(tables: Tables, name: str) -> dict[str, judge.Measured]:
     """The tail of the shuffle under DCTCP over that under ExpressPass, and how the gap grows towards the slowest."""
-    over = {
-        what: [
-            slow / fast
-            for slow, fast in zip(*(seeds(tables, what, "shuffle", one) for one in (name, "ExpressPass")), strict=True)
-        ]
-        for what in ("p99", "max")
-    }
+    over = {}
+    for what in ("p99", "max"):
+        theirs, ours = (seeds(tables, what, "shuffle", one) for one in (name, "ExpressPass"))
+        over[what] = [slow / fast for slow, fast in zip(theirs, fig17.as_many(ours, theirs), strict=True)]
     ratios: dict[str, judge.Measured] = {what: stats.geometric(values) for what, values in over.items()}
     return ratios | {"max over p99": stats.paired_ratio(over["max"], over["p99"])}
 
