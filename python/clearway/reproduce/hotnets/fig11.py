@@ -16,8 +16,8 @@ Unstated, and chosen here:
 * **Losses** are frames that a full buffer drops. **Wasted credits** reached a sender that had nothing left to send.
 * **Shuffle**: that of [ExpressPass '17, Fig. 17](expresspass-fig17.md), with the least timeout of 200 us that this
   paper states, all 8 tasks and half of that share of the bytes; times are scaled up. Three seeds of DCTCP, one of
-  ExpressPass. At quick scale 2 tasks and 62.5 KB. DCTCP's hosts have a FIFO, as in ns-2 (E17-27). It also runs with the least timeout of ns-2, 200
-  ms, of which it has the same share as of the bytes.
+  ExpressPass. At quick scale 2 tasks and 62.5 KB. DCTCP's hosts have a FIFO, as in ns-2 (E17-27). It also runs with
+  the least timeout of ns-2, 200 ms, of which it has the same share as of the bytes.
 """
 
 from __future__ import annotations
