@@ -16,9 +16,8 @@ Chosen here, since the paper has no more than the ideas:
   credit, but where one with a credit is lost. A connection that is being opened sends nothing before its SYN is
   answered.
 * **Who is hurt**: at a load of 0.3 plus 0.3, half of the flows are plain ExpressPass; the other half has an option.
-* **Other settings** as for Fig. 18 and 20; 1/2 and 1/16 are alpha and w_init. The paper names no number of flows; three
-  seeds of 10,000 (Web Server) and 2,000 flows (Cache Follower), at quick scale five of 1,000 and 300. Those in the
-  first and last tenth of the time are left out.
+* **Other settings** as for Fig. 18 and 20; 1/2 and 1/16 are alpha and w_init. At quick scale five seeds of 1,000 (Web
+  Server) and 300 flows (Cache Follower), of which those in the first and last tenth of the time are left out.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "low priority, end told": {"low_priority": 1, "tell_end": True},
 }
 BESIDE = ("default", "end told, margin 0.1", "low priority", "low priority, end told")
-FLOWS = {"web-server": (1_000, 10_000), "cache-follower": (300, 2_000)}
+FLOWS = {"web-server": (1_000, 50_000), "cache-follower": (300, 20_000)}
 ALPHAS = (1 / 2, 1 / 16)
 COLORS = (0, 1, 2, 3, 6, 7, 8)
 
