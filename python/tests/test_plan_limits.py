@@ -82,6 +82,7 @@ REFUSED = {
     '"expresspass"\n[switch]\nshared_buffer = "1 MB"': 'switch.shared_buffer = "1 MB": a queue may hold less',
     '"expresspass"\n[switch]\npfc = true': "switch.pfc = true: a port that is paused holds more",
     '"expresspass"\n[host]\nbuffer = "100 KB"': 'host.buffer = "100 KB": a host would lose data; write "unlimited"',
+    '"expresspass"\n[host]\nqueue = "100 KB"': 'host.queue = "100 KB": a host would hold or lose data; leave it out',
     '"expresspass"\n[[switch.class]]\nname = "a"\n[[switch.class]]\nname = "b"': "switch.class = a, b: eq. (1)",
     '"expresspass"\n[[switch.credit_class]]\nname = "a"\n[[switch.credit_class]]\nname = "b"': "switch.credit_class",
     '"expresspass"\n[[fault]]\nlink = ["h0", "s0"]\ndown = "1 ms"': "fault: data that waited for a link that was down",

@@ -226,6 +226,9 @@ pub struct Pfc {
 pub struct HostModel {
     /// The output port of the network card.
     pub port: PortModel,
+    /// If true, flows put data into the queues of that port as soon as they may send it, as in ns-2. Else data waits at
+    /// its flow, and the flows of a host take turns.
+    pub queues_data: bool,
     /// The time between the arrival of a packet and its handling. Packets of one flow keep their order.
     pub processing_delay: Delay,
 }

@@ -218,7 +218,11 @@ pub fn network_for<'a>(
         pfc,
         whole_ns: false,
         switch: port(classes, shared, mechanism),
-        host: HostModel { port: port(host_classes, None, None), processing_delay: Delay::Fixed(Span::ZERO) },
+        host: HostModel {
+            port: port(host_classes, None, None),
+            queues_data: false,
+            processing_delay: Delay::Fixed(Span::ZERO),
+        },
         traffic: Vec::new(),
         faults: Vec::new(),
         loss: Vec::new(),

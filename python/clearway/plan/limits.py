@@ -59,6 +59,8 @@ def without_bound(scenario: _clearway.Scenario) -> str | None:
         table, _, name = key.partition(".")
         if content[table].get(name, value) != value:
             return refusal(key, content[table][name], value, why)
+    if "queue" in content["host"]:
+        return f'host.queue = "{content["host"]["queue"]}": a host would hold or lose data; leave it out'
     switch = content["switch"]
     if "shared_buffer" in switch:
         return f'switch.shared_buffer = "{switch["shared_buffer"]}": a queue may hold less than the bound; leave it out'

@@ -32,35 +32,36 @@ pub struct Config {
 }
 
 /// The profiles with the settings of operating systems and papers.
-pub(crate) const PROFILES: &[Profile] = &[
-    Profile {
-        name: "linux",
-        doc: told("Linux as it comes: delayed acknowledgements, a least timeout of 200 ms"),
-        values: &[
-            ("initial_window", "10"),
-            ("rto_min", "200 ms"),
-            ("delayed_ack", "true"),
-            ("delayed_ack_timeout", "40 ms"),
-        ],
-    },
-    Profile {
-        name: "pac-testbed",
-        doc: told(
-            "PAC's testbed: no delayed acknowledgements, windows from 3 segments, least timeout 200 ms",
-        ),
-        values: &[("initial_window", "3"), ("rto_min", "200 ms")],
-    },
-    Profile {
-        name: "pac-ns2",
-        doc: told("PAC's simulations: windows from 2 segments, least timeout 200 ms"),
-        values: &[("initial_window", "2"), ("rto_min", "200 ms")],
-    },
-    Profile {
-        name: "expresspass16",
-        doc: told("The baselines of the ExpressPass paper of 2016: least timeout 200 us"),
-        values: &[("rto_min", "200 us")],
-    },
-];
+pub(crate) const PROFILES: &[Profile] = &[LINUX, PAC_TESTBED, PAC_NS2, EXPRESSPASS16];
+
+pub(crate) const LINUX: Profile = Profile {
+    name: "linux",
+    doc: told("Linux as it comes: delayed acknowledgements, a least timeout of 200 ms"),
+    values: &[
+        ("initial_window", "10"),
+        ("rto_min", "200 ms"),
+        ("delayed_ack", "true"),
+        ("delayed_ack_timeout", "40 ms"),
+    ],
+};
+
+pub(crate) const PAC_TESTBED: Profile = Profile {
+    name: "pac-testbed",
+    doc: told("PAC's testbed: no delayed acknowledgements, windows from 3 segments, least timeout 200 ms"),
+    values: &[("initial_window", "3"), ("rto_min", "200 ms")],
+};
+
+pub(crate) const PAC_NS2: Profile = Profile {
+    name: "pac-ns2",
+    doc: told("PAC's simulations: windows from 2 segments, least timeout 200 ms"),
+    values: &[("initial_window", "2"), ("rto_min", "200 ms")],
+};
+
+pub(crate) const EXPRESSPASS16: Profile = Profile {
+    name: "expresspass16",
+    doc: told("The baselines of the ExpressPass paper of 2016: least timeout 200 us"),
+    values: &[("rto_min", "200 us")],
+};
 
 use crate::needs::Needs;
 use clearway_schema::{Auto, Profile, declare, told};

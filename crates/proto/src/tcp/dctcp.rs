@@ -1,15 +1,26 @@
 //! DCTCP: cuts its window by as much as the share of marked bytes says (Alizadeh et al., SIGCOMM'10; RFC 8257).
 
-use super::config::TcpParams;
-use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RenoWindow, RestartEvent};
+use super::config::{EXPRESSPASS16, LINUX, PAC_NS2, PAC_TESTBED, TcpParams};
+use super::controller::{AckEvent, CongestionEvent, Controller, Limits, Phase, RenoWindow, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::{MarkingNeeds, Needs};
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
-use clearway_schema::{Profile, declare};
+use clearway_schema::{Profile, choice, declare, told};
 use serde::{Deserialize, Serialize};
+
+choice! {
+    /// The law of the window.
+    #[derive(Serialize, Deserialize)]
+    pub enum Law {
+        /// RFC 8257.
+        Rfc8257 = "rfc8257",
+        /// The class `DcTcp` of OMNeT++'s INET framework (DCTCP-4).
+        Inet = "inet",
+    }
+}
 
 declare! {
     /// The parameters of `dctcp`.
@@ -22,9 +33,32 @@ declare! {
         /// If true, marks cut the window down to one segment, while the threshold of slow start stays at `min_cwnd` or
         /// above; KAIST's ns-3 code does so. Else `min_cwnd` holds for the window too.
         marks_to_one: bool = "false" from "E17 sec. 6: two segments; DCTCP-3";
+        /// The law of the window. `inet`: that of the class `DcTcp` of INET, OMNeT++'s library of networks. No least
+        /// window limits a cut, acknowledgements with an echo let the window grow unless they cut it, and a window may
+        /// be cut several times in a round trip. `marks_to_one` then means nothing.
+        law: Law = "rfc8257" from "RFC 8257; INET 4.3 to 4.7, `DcTcp.cc` (DCTCP-4)";
         ..tcp: TcpParams;
     }
 }
+
+/// The settings of INET's `DcTcp`, so far as its users do not have to set them.
+const INET: Profile = Profile {
+    name: "inet",
+    doc: told(
+        "DcTcp of INET, OMNeT++'s library: its law of the window, windows from one segment, no SACK, least timeout 1 s",
+    ),
+    values: &[
+        ("law", "inet"),
+        ("g", "0.0625"),
+        ("alpha_initial", "0"),
+        ("initial_window", "1"),
+        ("min_cwnd", "2"),
+        ("sack", "false"),
+        ("delayed_ack", "false"),
+        ("rto_min", "1 s"),
+        ("rto_initial", "3 s"),
+    ],
+};
 
 /// The transport `dctcp`.
 pub struct Dctcp;
@@ -40,9 +74,9 @@ impl Transport for Dctcp {
     const SOURCE: &'static str = "RFC 8257; SIGCOMM'10";
     const CHECKED: Checked = Checked::Neither(
         "Written from knowledge of RFC 8257, whose text was not at hand; the cut and the floor of the window were \
-         compared with KAIST's ns-3 code, which is not its authors'.",
+         compared with KAIST's ns-3 code, which is not its authors'. `law = \"inet\"` was written from INET's code.",
     );
-    const PROFILES: &'static [Profile] = super::config::PROFILES;
+    const PROFILES: &'static [Profile] = &[LINUX, PAC_TESTBED, PAC_NS2, EXPRESSPASS16, INET];
 
     fn needs(params: &DctcpParams) -> Needs {
         Needs { marking: Some(MarkingNeeds::Step), ..params.tcp.needs() }
@@ -51,7 +85,7 @@ impl Transport for Dctcp {
     fn sender(params: &DctcpParams, env: &Env) -> Sender<DctcpController> {
         let config = params.tcp.config(Ecn::Exact);
         let control = DctcpController::new(params.g, params.alpha_initial, &config, env);
-        Sender::new(&config, env, control.marks_to_one(params.marks_to_one))
+        Sender::new(&config, env, control.marks_to_one(params.marks_to_one).with_law(params.law))
     }
 
     fn receiver(params: &DctcpParams, env: &Env) -> Receiver {
@@ -74,6 +108,9 @@ pub struct DctcpController {
     marked: u64,
     /// The observation window ends once this byte is acknowledged.
     window_end: u64,
+    law: Law,
+    /// With INET's law, the value of `snd_nxt` at the last cut of this observation window.
+    cut_at: u64,
 }
 
 impl DctcpController {
@@ -87,7 +124,14 @@ impl DctcpController {
             acked: 0,
             marked: 0,
             window_end: 0,
+            law: Law::Rfc8257,
+            cut_at: u64::MAX,
         }
+    }
+
+    /// Returns the same controller under another law.
+    pub fn with_law(self, law: Law) -> DctcpController {
+        DctcpController { law, ..self }
     }
 
     /// Returns the same controller, but one whose window marks may cut to one segment if `yes`.
@@ -100,6 +144,61 @@ impl DctcpController {
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
+
+    /// Counts what an acknowledgement says of marks (RFC 8257 sec. 3.3, steps 4 to 8). Answers whether an observation
+    /// window ended.
+    #[inline]
+    fn observe(&mut self, ack: &AckEvent, delivered: u64) -> bool {
+        self.acked += delivered;
+        if ack.ecn_echo {
+            self.marked += delivered;
+        }
+        let has_ended = ack.snd_una > self.window_end;
+        if has_ended {
+            if self.acked > 0 {
+                let m = self.marked as f64 / self.acked as f64;
+                self.alpha = self.alpha * (1.0 - self.g) + self.g * m;
+            }
+            self.window_end = ack.snd_nxt;
+            self.acked = 0;
+            self.marked = 0;
+        }
+        has_ended
+    }
+
+    /// What counts as in flight at a loss: INET takes the window.
+    fn flight(&self, event: &CongestionEvent) -> u64 {
+        if self.law == Law::Inet { self.window.cwnd } else { event.flight }
+    }
+
+    /// The window after a mark.
+    fn cut(&self) -> u64 {
+        (self.window.cwnd as f64 * (1.0 - self.alpha / 2.0)) as u64
+    }
+
+    /// `DcTcp::receivedDataAck` of INET. Its flag `sndCwr` forbids a second cut, and falls with the next segment that is
+    /// sent (`TcpConnection::sendSegment`) as well as at the end of an observation window.
+    fn on_ack_of_inet(&mut self, ack: &AckEvent) {
+        if ack.acked == 0 {
+            return;
+        }
+        if self.observe(ack, ack.acked) {
+            self.cut_at = u64::MAX;
+        }
+        if ack.phase == Phase::Recovery {
+            return;
+        }
+        let (mss, window) = (u64::from(self.window.mss), self.window.cwnd);
+        if self.marked > 0 && self.cut_at != ack.snd_nxt {
+            self.cut_at = ack.snd_nxt;
+            self.window.cwnd = self.cut();
+            self.window.ssthresh = (3 * self.window.cwnd / 4).max(2 * mss);
+        } else if window < self.window.ssthresh {
+            self.window.cwnd += mss;
+        } else {
+            self.window.cwnd += (mss * mss / window).max(1);
+        }
+    }
 }
 
 impl Controller for DctcpController {
@@ -110,41 +209,38 @@ impl Controller for DctcpController {
 
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent) {
-        // RFC 8257 sec. 3.3, steps 4 to 9.
-        self.acked += ack.delivered;
-        if ack.ecn_echo {
-            self.marked += ack.delivered;
+        if self.law == Law::Inet {
+            return self.on_ack_of_inet(ack);
         }
-        if ack.snd_una > self.window_end {
-            if self.acked > 0 {
-                let m = self.marked as f64 / self.acked as f64;
-                self.alpha = self.alpha * (1.0 - self.g) + self.g * m;
-            }
-            self.window_end = ack.snd_nxt;
-            self.acked = 0;
-            self.marked = 0;
-        }
+        self.observe(ack, ack.delivered);
+        // RFC 8257 sec. 3.3, step 9.
         self.window.grow(ack);
     }
 
     fn on_loss(&mut self, event: &CongestionEvent) {
         // RFC 8257 sec. 3.4: as any TCP.
-        self.window.reduce(event.flight / 2);
+        self.window.reduce(self.flight(event) / 2);
     }
 
     fn on_ecn(&mut self, _: &CongestionEvent) {
+        if self.law == Law::Inet {
+            return;
+        }
         // RFC 8257 sec. 3.3, step 10.
-        let target = (self.window.cwnd as f64 * (1.0 - self.alpha / 2.0)) as u64;
+        let target = self.cut();
         self.window.reduce(target);
         self.window.cwnd = target.max(self.floor);
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent) {
-        self.window.collapse(event.flight / 2, event.repeated);
+        self.window.collapse(self.flight(event) / 2, event.repeated && self.law == Law::Rfc8257);
     }
 
     fn on_recovered(&mut self, flight: u64) {
-        self.window.recovered(flight);
+        match self.law {
+            Law::Rfc8257 => self.window.recovered(flight),
+            Law::Inet => self.window.cwnd = self.window.ssthresh,
+        }
     }
 
     fn on_restart(&mut self, event: &RestartEvent) {
@@ -166,6 +262,8 @@ mod tests {
             acked: 0,
             marked: 0,
             window_end: 10_000,
+            law: Law::Rfc8257,
+            cut_at: u64::MAX,
         }
     }
 
@@ -215,5 +313,61 @@ mod tests {
         assert_eq!((dctcp.limits().cwnd, dctcp.window.ssthresh), (1000, 2000));
         dctcp.on_loss(&congestion(1000));
         assert_eq!(dctcp.limits().cwnd, 2000, "after a loss, two");
+    }
+
+    /// A controller under INET's law, and an acknowledgement of the segment that ends at `una`, where `nxt` was sent.
+    fn inet(alpha: f64, cwnd: u64) -> DctcpController {
+        let mut dctcp = control(alpha).with_law(Law::Inet);
+        (dctcp.window.cwnd, dctcp.window.ssthresh) = (cwnd, 2000);
+        dctcp
+    }
+
+    fn acks(una: u64, nxt: u64, ecn_echo: bool) -> AckEvent {
+        AckEvent { snd_una: una, snd_nxt: nxt, ecn_echo, ..ack(1000) }
+    }
+
+    #[test]
+    fn inet_cuts_below_two_segments_and_leaves_three_quarters_or_two_segments_as_threshold_dctcp_4() {
+        let mut dctcp = inet(1.0, 2500);
+        dctcp.on_ack(&acks(9000, 11_000, true));
+        assert_eq!((dctcp.limits().cwnd, dctcp.window.ssthresh), (1250, 2000));
+        dctcp.on_ecn(&congestion(2000));
+        assert_eq!(dctcp.limits().cwnd, 1250, "the acknowledgement has cut it already");
+        let mut dctcp = inet(0.5, 16_000);
+        dctcp.on_ack(&acks(5000, 20_000, true));
+        assert_eq!((dctcp.limits().cwnd, dctcp.window.ssthresh), (12_000, 9000));
+    }
+
+    #[test]
+    fn inet_grows_on_marks_until_it_has_sent_a_segment_and_then_cuts_again_dctcp_4() {
+        let mut dctcp = inet(1.0, 8000);
+        dctcp.on_ack(&acks(1000, 9000, true));
+        assert_eq!(dctcp.limits().cwnd, 4000);
+        dctcp.on_ack(&acks(2000, 9000, true));
+        assert_eq!(dctcp.limits().cwnd, 4250, "congestion avoidance: 1000 x 1000 / 4000");
+        dctcp.on_ack(&acks(3000, 10_000, false));
+        assert_eq!(dctcp.limits().cwnd, 2125, "a segment left in between, and the window has marks");
+    }
+
+    #[test]
+    fn inet_never_cuts_at_the_end_of_an_observation_window_and_so_never_with_one_segment_in_flight_dctcp_4() {
+        let mut dctcp = inet(1.0, 1000);
+        for segment in 11..15 {
+            dctcp.on_ack(&acks(segment * 1000, segment * 1000, true));
+        }
+        // Twice by a segment up to the threshold, then 1000 x 1000 / 2000 and / 2500... as slow start and avoidance say.
+        assert_eq!(dctcp.limits().cwnd, 1000 + 1000 + 500 + 400 + 344);
+        assert_eq!(dctcp.alpha(), 1.0);
+    }
+
+    #[test]
+    fn inet_takes_the_window_for_what_is_in_flight_when_a_segment_is_lost_dctcp_4() {
+        let mut dctcp = inet(0.0, 10_000);
+        dctcp.on_loss(&congestion(2000));
+        assert_eq!(dctcp.limits().cwnd, 5000);
+        dctcp.on_recovered(0);
+        assert_eq!(dctcp.limits().cwnd, 5000);
+        dctcp.on_timeout(&congestion(2000));
+        assert_eq!((dctcp.limits().cwnd, dctcp.window.ssthresh), (1000, 2500));
     }
 }

@@ -6,7 +6,7 @@ use super::shims::Shims;
 use crate::engine::{AHEAD, EventKind, exceeds_cache, prefetch_lines};
 use crate::ids::{CardId, ClassId, FlowSlot, HostId, IdVec, PacketId, ShimId};
 use crate::model::{Delay, Model};
-use crate::net::{Network, Next};
+use crate::net::{ControlWork, Network, Next};
 use clearway_proto::{Entity, Rng, Shim};
 use clearway_topology::{PortId, Topology};
 use clearway_units::{Span, Time};
@@ -228,11 +228,31 @@ impl Hosts {
     /// A flow joins the round robin of a class at a port, which may serve it at once.
     #[inline]
     fn wait_for_turn(&mut self, port: PortId, class: ClassId, slot: FlowSlot, net: &mut Network) {
+        if net.ports[port].control.has(ControlWork::QUEUES_DATA) {
+            return self.fill(class, slot, net);
+        }
         let now = net.now();
         let card = net.card(port);
         card.settle_before(now);
         card.push(class, slot);
         self.use_port(port, net);
+    }
+
+    /// A flow puts all that it may send now into the queue of its host's port. Windows, credits and paces bound that.
+    #[cold]
+    #[inline(never)]
+    fn fill(&mut self, class: ClassId, slot: FlowSlot, net: &mut Network) {
+        let mut has_more = true;
+        while has_more {
+            let ends = self.senders.with_protocols(slot);
+            let (sending, protocols) = ends.expect("a flow sends before it ends");
+            let Some(pulled) = sending.pull(protocols, slot, class, net) else { return };
+            if pulled.has_finished {
+                self.finished.push(slot);
+            }
+            has_more = pulled.more;
+            net.send_aside(pulled.port, pulled.id);
+        }
     }
 
     /// Drives a receiving end. Answers its state, unless the flow is over or its timer was overtaken.

@@ -16,6 +16,7 @@ pub fn port_table(model: &Model, nets: &Networks, measured: Vec<PortWindow>) -> 
     let columns = ports.places().into_iter().chain(ports.sent()).chain(ports.queues()).chain(ports.losses());
     let mut table = Table::new("ports", columns.chain(ports.pauses()));
     table.observe(observed);
+    table.observe([ports.met()]);
     table
 }
 
@@ -179,6 +180,18 @@ impl Ports<'_> {
                 }),
             ),
         ]
+    }
+
+    /// The column of what packets that came found waiting. Most runs were recorded without it, so the hash leaves it out.
+    fn met(&self) -> Described {
+        let mean = |port| self.nets.of(port).queue_mean_arrivals_bytes(port);
+        (
+            "queue_mean_arrivals_bytes",
+            "B",
+            "bytes that a packet found waiting in its class when it came to the port, averaged over all that came but \
+             credits, dropped ones included; the frame being sent is not counted",
+            self.reals(mean),
+        )
     }
 
     /// The columns of marks and of dropped packets.

@@ -13,7 +13,7 @@ use super::network::Network;
 use super::notified::Notified;
 use super::paths::Paths;
 use super::plain::PlainQueue;
-use super::port::Port;
+use super::port::{ControlWork, Port};
 use super::scheduler::Arbiter;
 use super::slab::Slab;
 use super::unseen::Unseen;
@@ -55,6 +55,7 @@ impl Network {
             launched: 0,
             ports: IdVec::new(),
             drops: IdVec::new(),
+            came_besides: IdVec::new(),
             queues: IdVec::new(),
             plain: IdVec::new(),
             credits: Credits::new(model),
@@ -140,6 +141,7 @@ impl Network {
         made.credits = kind.credit.map(|limit| self.credits.add_port(limit, kind, port.rate));
         if is_host {
             made.card = Some(self.cards.push(Card::new(kind.classes.len())));
+            made.control.set(ControlWork::QUEUES_DATA, model.host.queues_data);
         } else if let Some(mechanism) = &kind.mechanism {
             let protocol = mechanism.build(port.rate);
             made.special.sees_arrivals = protocol.sees_arrivals();

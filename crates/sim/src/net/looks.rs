@@ -1,7 +1,7 @@
 //! Looks at ports: what metrics read of them. All counts are as they are after everything that happened so far, so a
 //! plain port's are corrected here by the frames whose turn is known but has yet to come.
 
-use super::books::ByReason;
+use super::books::{ByReason, DropReason};
 use super::credit_queue::CreditQueue;
 use super::data_queue::DataQueue;
 use super::network::Network;
@@ -67,6 +67,24 @@ impl Network {
             Some(queue) => mean(queue.bytes_area(now), now),
             None => self.data_queues(port).iter().map(|class| class.queue.bytes_mean(now)).sum(),
         }
+    }
+
+    /// The bytes that a packet other than a credit found waiting in the queue of its class, averaged over those that came to
+    /// a port.
+    pub fn queue_mean_arrivals_bytes(&self, port: PortId) -> f64 {
+        let met = match self.plain(port) {
+            Some(queue) => queue.bytes_met(),
+            None => self.data_queues(port).iter().map(|class| class.queue.bytes_met()).sum(),
+        };
+        if met == 0 { 0.0 } else { met as f64 / self.came(port) as f64 }
+    }
+
+    /// The number of packets, credits apart, that came to a port and found its link working.
+    fn came(&self, port: PortId) -> u64 {
+        let (sent, waiting) = self.sent_and_waiting(port);
+        let besides = self.came_besides.get(port).copied().unwrap_or_default();
+        let came = sent.packets - sent.credits + waiting.packets + self.drops(port)[DropReason::Buffer];
+        (came as i64 + besides) as u64
     }
 
     /// The number of packets that a port dropped.

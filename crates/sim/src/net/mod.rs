@@ -64,7 +64,7 @@ pub use flow_control::{FlowControlSummary, WATCH};
 pub use network::{Network, Next};
 pub use networks::Networks;
 pub use paths::{Paths, Route, Way};
-pub use port::Used;
+pub use port::{ControlWork, Used};
 pub use queued::{Marks, QueuedPacket};
 pub use recut::Elsewhere;
 pub use shown::{Launched, Waiting};

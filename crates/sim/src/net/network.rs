@@ -51,6 +51,9 @@ pub struct Network {
     pub ports: IdVec<PortId, Port>,
     /// The number of packets dropped at each port, up to the last port that dropped any.
     pub(super) drops: IdVec<PortId, ByReason<u64>>,
+    /// The packets that came to the queues of data of each port, less those that it sent, holds, or had no room for: those
+    /// that waited when its link failed, less its pause frames. Up to the last port where that is not zero.
+    pub(super) came_besides: IdVec<PortId, i64>,
     /// The queues of data of ports that are not plain: those of a port stand together, by class.
     pub(super) queues: IdVec<QueueId, DataQueue>,
     /// The queues of plain ports.
@@ -246,6 +249,7 @@ impl Network {
             has_room = memory.admit(out.owner, queue.queue.bytes(), wire);
         }
         if !has_room {
+            queue.queue.turn_away();
             return self.drop_packet(port, id, DropReason::Buffer);
         }
         queue.mark_joining(&mut parcel.packet);

@@ -62,6 +62,9 @@ impl Network {
         let out = &mut self.ports[back];
         let arrival = out.start_frame(PAUSE_WIRE, now);
         out.counted.add_frame(PAUSE_WIRE);
+        self.came_besides.cover(back, 0);
+        self.came_besides[back] -= 1;
+        let out = &self.ports[back];
         if out.special.is_traced {
             let done = out.busy_until;
             self.tap_frame(back, Step::Leaves { done }, frame.stop, frame.go);
@@ -122,6 +125,7 @@ impl Network {
                 self.arm(port, free);
             }
         } else {
+            queue.queue.turn_away();
             self.drop_packet(port, id, DropReason::Buffer);
         }
         if let Some(from) = stopped {

@@ -25,6 +25,8 @@ pub struct PlainQueue {
     bytes_max: u64,
     /// The integral of the bytes that wait over time, in byte picoseconds, to the end of the wait of all `frames`.
     area: u128,
+    /// The bytes that the packets found waiting that came while the port was busy, summed up.
+    met: u64,
     admission: Admission,
 }
 
@@ -45,7 +47,7 @@ const _: () = assert!(size_of::<Frame>() == 16, "four frames shall fit into a ca
 impl PlainQueue {
     /// An empty queue under these rules.
     pub fn new(admission: Admission) -> PlainQueue {
-        PlainQueue { frames: VecDeque::new(), bytes: 0, bytes_max: 0, area: 0, admission }
+        PlainQueue { frames: VecDeque::new(), bytes: 0, bytes_max: 0, area: 0, met: 0, admission }
     }
 
     /// A packet joins that goes on the link at `start`. Answers false, and takes nothing, if there is no room for it.
@@ -56,6 +58,7 @@ impl PlainQueue {
             self.bytes -= u64::from(first.wire);
             self.frames.pop_front();
         }
+        self.met += self.bytes;
         let wire = u64::from(packet.wire);
         let length = Length { packets: self.frames.len() as u32, bytes: self.bytes };
         if !self.admission.has_room(length, wire) {
@@ -126,6 +129,11 @@ impl PlainQueue {
     /// The most bytes that ever waited.
     pub fn bytes_max(&self) -> u64 {
         self.bytes_max
+    }
+
+    /// The bytes that the packets found waiting that came, summed up. Those that found the port idle found none.
+    pub fn bytes_met(&self) -> u64 {
+        self.met
     }
 
     /// The number of packets marked.

@@ -56,7 +56,8 @@ pub struct Port {
 
 const _: () = assert!(size_of::<Port>() == 128, "a large network has hundreds of thousands of ports");
 
-/// The work that flow control has for a port, as bits.
+/// The work that flow control has for a port, and how the flows of a host use it, as bits. A port that has any takes slow
+/// paths.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct ControlWork(u8);
 
@@ -65,6 +66,9 @@ impl ControlWork {
     pub const STOPPED: ControlWork = ControlWork(1);
     /// A pause frame waits for the port.
     pub const FRAME_DUE: ControlWork = ControlWork(2);
+    /// The flows of a host put their data into the queues of the port as soon as they may send it
+    /// ([`HostModel::queues_data`](crate::model::HostModel::queues_data)).
+    pub const QUEUES_DATA: ControlWork = ControlWork(4);
 
     /// Answers whether there is no work.
     #[inline]
@@ -292,7 +296,7 @@ impl Port {
     }
 
     /// Answers whether every packet that arrives must take the slow path: the link is down, flow control wants something,
-    /// or a trace covers the port.
+    /// data waits in the queues of a host, or a trace covers the port.
     #[inline]
     pub fn is_special(&self) -> bool {
         !self.up || !self.control.is_empty() || self.special.is_traced

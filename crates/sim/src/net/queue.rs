@@ -16,6 +16,8 @@ pub struct Queue {
     bytes_max: u64,
     /// The integral of `bytes` over time, up to `since`, in byte picoseconds.
     area: u128,
+    /// The bytes that the packets found waiting that came, summed up. Those that found the port idle found none.
+    met: u64,
     /// The time of the last change.
     since: Time,
 }
@@ -50,6 +52,16 @@ impl Queue {
         mean(self.bytes_area(now), now)
     }
 
+    /// The bytes that the packets found waiting that came, summed up.
+    pub fn bytes_met(&self) -> u64 {
+        self.met
+    }
+
+    /// A packet came that finds no room.
+    pub fn turn_away(&mut self) {
+        self.met += self.bytes;
+    }
+
     /// Starts the maximum anew from what waits now. Returns the one so far, in bytes.
     pub fn restart_maximum(&mut self) -> u64 {
         std::mem::replace(&mut self.bytes_max, self.bytes)
@@ -72,6 +84,7 @@ impl Queue {
         self.account(now);
         let parcel = &mut slab[id];
         parcel.next = None;
+        self.met += self.bytes;
         self.bytes += parcel.packet.wire as u64;
         self.packets += 1;
         self.bytes_max = self.bytes_max.max(self.bytes);
@@ -157,6 +170,20 @@ mod tests {
         // 10 ps of 100 bytes, 10 of 400, 10 of 300 in 80 ps.
         assert_eq!(queue.bytes_mean(Time::from_ps(80)), 100.0);
         assert_eq!(queue.bytes_max(), 400);
+    }
+
+    #[test]
+    fn each_packet_that_comes_counts_what_it_meets_whether_it_joins_or_not() {
+        let (mut slab, mut queue) = (Slab::default(), Queue::default());
+        for wire in [100, 300, 50] {
+            let id = slab.insert(Parcel::for_test(wire));
+            queue.push(&mut slab, id, Time::ZERO);
+        }
+        assert_eq!(queue.bytes_met(), 100 + 400, "the first met nothing");
+        queue.turn_away();
+        assert_eq!(queue.bytes_met(), 500 + 450);
+        queue.pop(&slab, Time::from_ps(1));
+        assert_eq!(queue.bytes_met(), 950, "who leaves meets nobody");
     }
 
     #[test]

@@ -77,6 +77,7 @@ impl Networks {
             launched: _,
             ports: _,
             drops: _,
+            came_besides: _,
             queues: _,
             plain: _,
             credits: _,
@@ -206,6 +207,10 @@ impl Network {
         if let Some(drops) = old.drops.get(port) {
             self.drops.cover(port, ByReason::default());
             self.drops[port] = *drops;
+        }
+        if let Some(&besides) = old.came_besides.get(port) {
+            self.came_besides.cover(port, 0);
+            self.came_besides[port] = besides;
         }
     }
 }

@@ -129,6 +129,8 @@ impl Network {
         let (first, credits, is_switch, owner) = (out.queues, out.credits, out.card.is_none(), out.owner);
         for class in 0..self.arbiter.classes() {
             let lost = self.queues.nth_mut(first, class).queue.drain(&self.slab, now);
+            self.came_besides.cover(port, 0);
+            self.came_besides[port] += lost.len() as i64;
             if is_switch {
                 match &mut self.memory {
                     Memory::Apart => {}

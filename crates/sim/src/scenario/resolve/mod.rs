@@ -125,7 +125,11 @@ pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> R
         switch,
         pfc,
         whole_ns: network.whole_ns,
-        host: HostModel { port: host, processing_delay: tables.host.processing_delay },
+        host: HostModel {
+            port: host,
+            queues_data: tables.host.queue.is_some(),
+            processing_delay: tables.host.processing_delay,
+        },
         traffic: parts.into_iter().map(|part| part.traffic).collect(),
         faults,
         loss,

@@ -10,6 +10,7 @@ use crate::model::{Class, CreditClass, CreditTurn, Pfc, PortModel};
 use crate::ports::{self, AllNeeds};
 use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
+use crate::scenario::field::BufferWord;
 use crate::scenario::mechanism::{self, resolve_mechanism};
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
@@ -134,6 +135,37 @@ pub(super) struct Ports {
     pub parts: Vec<ReadPart>,
 }
 
+/// Returns the table of hosts with the keys of their queue of data filled in. Refuses a queue that flows of a transport
+/// would fill without end, and keys that mean nothing.
+fn with_queue(document: &Document, parts: &[ReadPart], host: Host) -> Result<Host> {
+    let at = Path::default().key("host");
+    let refuse = |key: &str, problem: String| Err(document.error(&at.key(key), problem));
+    if host.queue.is_none() {
+        return match host.queue_marking {
+            Some(_) => refuse(
+                "queue_marking",
+                "means nothing without host.queue; write a queue, or remove it".into(),
+            ),
+            None => Ok(host),
+        };
+    }
+    if host.buffer != BufferWord::Unlimited {
+        return refuse(
+            "buffer",
+            "means nothing beside host.queue, which limits the same queue; remove it".into(),
+        );
+    }
+    let blind = parts.iter().map(|part| &part.traffic).find(|entry| !entry.transport.info().recovers);
+    if let Some(entry) = blind {
+        let problem = format!(
+            "is no place for {}, which has neither window nor pace and would put whole flows there at once; remove it",
+            entry.told()
+        );
+        return refuse("queue", problem);
+    }
+    Ok(Host { queue_marking: host.queue_marking.or(Some(true)), ..host })
+}
+
 /// Makes the ports that the traffic needs.
 pub(super) fn resolve_ports(
     document: &Document,
@@ -156,8 +188,11 @@ pub(super) fn resolve_ports(
     let frame = framing.wire_max() + needs.stamp;
     let of_switch: Vec<Class> =
         classes.iter().map(|class| model_class(class, &classes, &switch, frame)).collect();
-    let limit = host.buffer.limit(frame);
-    let of_host = of_switch.iter().map(|class| Class { limit, marking: None, ..class.clone() }).collect();
+    let host = with_queue(document, &parts, host)?;
+    let limit = host.queue.unwrap_or(host.buffer).limit(frame);
+    let marks = host.queue_marking == Some(true);
+    let of_host = |class: &Class| Class { limit, marking: class.marking.filter(|_| marks), ..class.clone() };
+    let of_host = of_switch.iter().map(of_host).collect();
     let host_credit =
         credit.map(|credit| CreditClass { queue: host.credit_queue.or(credit.queue), ..credit });
     let turns = |credit: Option<CreditClass>, own: Option<u32>| -> Vec<CreditTurn> {
