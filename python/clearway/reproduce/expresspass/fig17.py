@@ -5,7 +5,7 @@ times.
 Unstated, and chosen here:
 
 * **Size**: 1 MB is 10^6 B. The paper's size takes an hour for each run of ExpressPass, so the scale `paper` has all
-  8 tasks with 1/256, 1/128 and 1/64 of the bytes, and times are scaled up in proportion. Fewer bytes and not fewer
+  8 tasks with 1/64, 1/32 and 1/8 of the bytes, and times are scaled up in proportion. Fewer bytes and not fewer
   tasks, since the number of flows at a host is what this figure is about: 2,496 windows of two segments are 7.7 MB,
   twenty times a buffer; those of 2 tasks, 156 flows, are 0.5 MB. Three seeds of DCTCP and one of ExpressPass, whose
   times differ by less than 1 % between seeds. At quick scale 2 tasks a host send 62.5 KB to each other task, with five
@@ -14,9 +14,8 @@ Unstated, and chosen here:
 * **Starts**: at random within the first millisecond. All at once would be a burst that no two hosts could time.
 * **alpha and w_init**: the defaults, 1/2 and 1/16.
 * **DCTCP** as in ns-2, which the paper used (E17-27): K = 65 frames, g = 0.0625, windows from two segments, a least
-  timeout of 200 ms, and hosts whose card is a FIFO that drops, like any other queue of ns-2. So hosts reach their card
-  over a link of 1.6 Tbps, and the card is a port with the switch's buffer and marking (`cards.txt`). With a share of
-  the bytes the least timeout is that share of 200 ms, so that it is the same part of all times.
+  timeout of 200 ms, and hosts whose card is a FIFO that drops and marks, like any other queue of ns-2 (`host.queue`).
+  With a share of the bytes the least timeout is that share of 200 ms, so that it is the same part of all times.
 * **Beside it**, one change each: a host's flows share its card by *turns*, a packet each, and none is lost there;
   windows from *ten segments* (RFC 6928).
 """
@@ -24,7 +23,6 @@ Unstated, and chosen here:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,12 +41,13 @@ from clearway.reproduce.quantities import cost, data_drops
 from clearway.result import Run
 
 STAR: dict[str, Any] = {"kind": "star", "hosts": 40, "rate": "10 Gbps", "delay": "4 us"}
-#: Hosts with a switch in front of each, which stands for its card.
-CARDS: dict[str, Any] = {"kind": "hpcc-file", "path": str(Path(__file__).with_name("cards.txt"))}
+BUFFER = "384.5 KB"
+#: The card of a host of ns-2: a queue like that of a port of the switch.
+FIFO = {"queue": BUFFER}
 TASKS = {"quick": 2, "paper": 8}
 SIZE = {"quick": 62_500, "paper": 1_000_000}
 #: Bytes of a flow at smaller sizes than the paper's, by their share of its bytes.
-SMALLER = {1 / 256: 3_906, 1 / 128: 7_813, 1 / 64: 15_625}
+SMALLER = {1 / 64: 15_625, 1 / 32: 31_250, 1 / 8: 125_000}
 #: DCTCP with one change of the set-up by the source.
 TURNS, TEN = "dctcp, turns", "dctcp, ten segments"
 TRANSPORTS: dict[str, dict[str, Any]] = {
@@ -93,8 +92,9 @@ def job(name: str, tasks: int, size_bytes: int, seed: int = 1) -> Job:
         {
             "name": "fig17",
             "seed": seed,
-            "topology": STAR if name in ("expresspass", TURNS) else CARDS,
-            "switch": {"buffer": "384.5 KB"},
+            "topology": STAR,
+            "switch": {"buffer": BUFFER},
+            "host": {} if name in ("expresspass", TURNS) else FIFO,
             "transport": transport,
             "traffic": [shuffle(tasks, size_bytes)],
         },
