@@ -86,7 +86,22 @@ def cause_of(claim: Claim, quantities: Mapping[str, Measured], evidence: Evidenc
     kind = effect(distances(claim, quantities), distances(claim, changed), under.verdict in HOLDING)
     if kind == "not isolated":
         return Cause(kind)
-    return Cause(kind, f"{evidence.says} With that change alone: {evidence.text or under.measured}.")
+    return Cause(kind, f"{evidence.says} With that change alone: {evidence.text or in_brief(claim, under, changed)}.")
+
+
+#: The most numbers that a cause lists.
+LISTED = 8
+
+
+def in_brief(claim: Claim, under: Finding, measured: Mapping[str, Measured]) -> str:
+    """The result of a change in the words of a card: its numbers, or how many of them fit and what still fails."""
+    found = {name: estimate_of(value) for name, value in measured.items()}
+    cells = cells_of(claim, found)
+    if len(cells or found) <= LISTED:
+        return under.measured
+    fit = sum(inside(found[name], *claim.band(case)) is True for name, case in cells.items())
+    counted = f"{fit} of {len(cells)} numbers lie within the tolerance" if cells else ""
+    return join(counted, under.note) or under.verdict
 
 
 def distances(claim: Claim, quantities: Mapping[str, Measured]) -> dict[str, float]:

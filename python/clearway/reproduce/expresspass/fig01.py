@@ -219,7 +219,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         place.set_ylim(0, 1e6)
         place.set_yticks([0, 1e3, 1e4, 1e5, 1e6], ["0", "1 KB", "10 KB", "100 KB", "1 MB"])
         place.minorticks_off()
-        place.set_title(f"{name}, {'no host delay' if delay == 'none' else f'host delay {delay}'}", fontsize=11.5)
+        place.set_title(f"{name},\n{'no host delay' if delay == 'none' else f'host delay {delay}'}", fontsize=11.5)
     for place in axes[len(axes) // 2 :]:
         place.set_xlabel("fan-out")
     return {"queue": picture}

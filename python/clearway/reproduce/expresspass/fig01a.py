@@ -142,6 +142,10 @@ def check(tables: Tables) -> list[Finding]:
             ratios,
             text="DCTCP over ideal: " + ", ".join(f"{name} {one.mean:.2f}" for name, one in ratios.items()),
             note="buffers without limit for both; how requests are paced is unstated",
+            cause=judge.Calculation(
+                "An answer of 1,000 B is one packet, which leaves at once under both. No window and no rate acts on "
+                "it, and the most that waits is a packet of each worker."
+            ),
         ),
     ]
 

@@ -1,16 +1,36 @@
-"""Cells of Fig. 19: the completion times of a workload's size class, of one transport or beside another's."""
+"""Cells of Fig. 19 and Table 3: the transports, what was measured of each, and changes that stand in for some."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
-from clearway.reproduce import stats
-from clearway.reproduce.expresspass.realistic import BUCKETS, WORKLOADS, Times
+from clearway.reproduce import judge, stats
+from clearway.reproduce.expresspass.realistic import BUCKETS, WORKLOADS, Times, expresspass
 from clearway.reproduce.figure import Tables
 
 LOADS = (0.2, 0.4, 0.6)
+TRANSPORTS: dict[str, dict[str, Any]] = {
+    "expresspass": expresspass(1 / 16),
+    "rcp": {"name": "rcp"},
+    "dctcp": {"name": "dctcp", "g": 0.0625},
+    "dx": {"name": "dx"},
+    "hull": {"name": "hull"},
+}
+OTHERS = ("rcp", "dctcp", "dx", "hull")
+#: Transports that are run beside them at the highest load: name -> transport, stacks.
+HALF, OWN = "expresspass, 1/2", "dctcp, own stack"
+BESIDE: dict[str, tuple[dict[str, Any], str]] = {
+    HALF: (expresspass(1 / 2), "equal"),
+    OWN: ({"name": "dctcp", "g": 0.0625}, "own"),
+}
+#: The largest window of ns-2's TCP where a script sets none: 20 segments of 1,460 B.
+WINDOW = "29200 B"
+SMALL = {"dctcp": "dctcp, 20 segments", "hull": "hull, 20 segments"}
+BESIDE |= {SMALL[name]: ({**TRANSPORTS[name], "receive_window": WINDOW}, "equal") for name in SMALL}
+PAPER_NAMES = {"expresspass": "ExpressPass", "rcp": "RCP", "dctcp": "DCTCP", "dx": "DX", "hull": "HULL"}
 #: Flows of a class that every run must have for its mean to count.
 ENOUGH = 10
 
@@ -53,3 +73,33 @@ def late(tables: Tables, cell: tuple[str, str], transport: str) -> list[Times]:
 def named(cell: tuple[str, str]) -> str:
     """A cell as text, such as `Web Server S`."""
     return f"{WORKLOADS[cell[0]]} {cell[1]}"
+
+
+def instead(tables: Tables, names: Mapping[str, str]) -> Tables:
+    """The tables as they are where other runs stand in for those of some transports at the highest load, by name."""
+
+    def swapped(table: pl.DataFrame) -> pl.DataFrame:
+        kept = table.filter(~pl.col("transport").is_in(list(names)) | (pl.col("load") != LOADS[-1]))
+        return kept.with_columns(pl.col("transport").replace({other: name for name, other in names.items()}))
+
+    return {**tables, "rows": swapped(tables["rows"]), "flows": swapped(tables["flows"])}
+
+
+def with_windows(tables: Tables, of: Callable[[Tables], dict[str, judge.Measured]]) -> judge.Change:
+    """The change of the largest window of DCTCP and HULL."""
+    says = (
+        "Windows of DCTCP and HULL have no limit here, and slow start fills buffers; ns-2's TCP has a limit of 20 "
+        "segments where a script sets none, which was run at a load of 0.6."
+    )
+    return judge.Change(says, of(instead(tables, SMALL)))
+
+
+def span(of: Mapping[str, judge.Measured]) -> str:
+    """The least and the greatest of several, as text."""
+    means = [judge.estimate_of(one).mean for one in of.values()]
+    return f"{min(means):.2f} to {max(means):.2f}"
+
+
+def case(workload: str, load: float, transport: str) -> str:
+    """The name of a cell of Table 3."""
+    return f"{WORKLOADS[workload]}/{load}/{PAPER_NAMES[transport]}"

@@ -51,6 +51,11 @@ def flows_at(workload: str, size: float) -> int:
     return min(FULL, round(size * FULL_BYTES / MEAN_BYTES[workload]))
 
 
+def all_flows_at(size: float) -> dict[str, int]:
+    """The flows of each workload at a size; Web Server, whose flows are the smallest, has twice the bytes of others."""
+    return {workload: flows_at(workload, 2 * size if workload == "web-server" else size) for workload in WORKLOADS}
+
+
 def pooled_p99(of_seeds: Sequence[Times]) -> float:
     """The 99th percentile of all seeds' flows together; NaN of too few."""
     return stats.percentile(np.concatenate(of_seeds), 99) if of_seeds else math.nan

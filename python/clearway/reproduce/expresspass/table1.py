@@ -105,6 +105,9 @@ def check(tables: Tables) -> list[Finding]:
         reading: {f"{row['case']}/{row['port']}": row[f"{reading}_KB"] for row in rows} for reading in buffers.READINGS
     }
     ratios = {f"{row['case']}/{row['port']}": row["paper/K"] for row in rows}
+    cause = judge.Unstated(
+        "The paper does not say which links of which rate the Core ports are, nor what its delays count; ToR ports fit."
+    )
     return [
         judge.judge(
             claim("expresspass", "table1-buffer-requirement"),
@@ -113,6 +116,7 @@ def check(tables: Tables) -> list[Finding]:
             reading="paper (E17-12)",
             note="ToR ports are within the tolerance, Core is not under any reading",
             readings={"min (E17-12)": cells["min"], "safe (E17-12)": cells["safe"]},
+            cause=cause,
         ),
         judge.judge(
             claim("expresspass", "table1-buffer-normalised-by-dctcp-k"),
@@ -120,6 +124,7 @@ def check(tables: Tables) -> list[Finding]:
             form=".2f",
             reading="paper (E17-12)",
             note="as the bounds themselves",
+            cause=cause,
         ),
         ports(tables),
         breakdown(tables),

@@ -4,13 +4,16 @@ jitter of credits (Fig. 5, which the text calls Fig. 5 as well as the former).
 Unstated, and chosen here:
 
 * **Flows**: 2 to 32 in Fig. 4, each from a host of its own, 10 Gbps, 100 us there and back; measured for 20 ms from
-  10 ms on. Fig. 5: 2, 8 and 64 flows, throughput in each millisecond of 20 ms from 20 ms on.
+  10 ms on. Fig. 5: 2, 8 and 64 flows, throughput in each millisecond of 20 ms from 20 ms on; beside it credits without
+  feedback.
 * **Maxes out**: the least size from which on larger ones gain less than one percentage point, with the worst number
   of flows.
 * **Worst under-utilisation**: of the worst number of flows with 16 credits.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,7 +25,7 @@ from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass import fig06, fig09
 from clearway.reproduce.expresspass.common import dumbbell
 from clearway.reproduce.figure import Figure, Job, Tables
-from clearway.reproduce.hotnets.common import ABOUT, EXPRESSPASS
+from clearway.reproduce.hotnets.common import ABOUT, EXPRESSPASS, NAIVE
 from clearway.reproduce.look import Look, grid, powers
 from clearway.result import Run
 
@@ -30,18 +33,26 @@ QUEUES = (1, 2, 4, 8, 16, 32, 128)
 FLOWS = (2, 8, 32)
 JITTERS = (0.0, 0.01, 0.08)
 MANY = (2, 8, 64)
+#: Transports of Fig. 5: that of the paper, and the one change that shows what its feedback does.
+LAWS: dict[str, dict[str, Any]] = {"feedback": EXPRESSPASS, "naive": NAIVE}
 
 
 def jobs(scale: str) -> list[Job]:
     """The jobs of both sweeps."""
     found = [queue_job(scale, flows, queue, seed) for flows in FLOWS for queue in QUEUES for seed in stats.SEEDS]
-    return found + [jitter_job(flows, jitter, seed) for flows in MANY for jitter in JITTERS for seed in stats.SEEDS]
+    return found + [
+        jitter_job(law, flows, jitter, seed)
+        for law in LAWS
+        for flows in MANY
+        for jitter in JITTERS
+        for seed in stats.SEEDS
+    ]
 
 
 def queue_job(scale: str, flows: int, queue: int, seed: int) -> Job:
     """A run of Fig. 4."""
     return Job(
-        {"figure": "queue", "flows": flows, "queue": queue, "jitter": 0.01, "seed": seed},
+        {"figure": "queue", "law": "feedback", "flows": flows, "queue": queue, "jitter": 0.01, "seed": seed},
         {
             "name": "hotnets-fig04",
             "seed": seed,
@@ -55,16 +66,16 @@ def queue_job(scale: str, flows: int, queue: int, seed: int) -> Job:
     )
 
 
-def jitter_job(flows: int, jitter: float, seed: int) -> Job:
+def jitter_job(law: str, flows: int, jitter: float, seed: int) -> Job:
     """A run of Fig. 5."""
     return Job(
-        {"figure": "jitter", "flows": flows, "queue": 16, "jitter": jitter, "seed": seed},
+        {"figure": "jitter", "law": law, "flows": flows, "queue": 16, "jitter": jitter, "seed": seed},
         {
             "name": "hotnets-fig05",
             "seed": seed,
             "stop": f"{fig06.FROM_MS + fig06.SPAN_MS} ms",
             "topology": dumbbell(flows, "10 Gbps"),
-            "transport": {**EXPRESSPASS, "jitter": jitter},
+            "transport": {**LAWS[law], "jitter": jitter},
             "traffic": [{"name": "flows", "kind": "long", "spread": "2 ms"}],
             "sample": [{"name": "throughput", "what": "throughput", "every": "1 ms"}],
         },
@@ -88,9 +99,23 @@ def worst(tables: Tables, queue: int) -> stats.Estimate:
     return max((unused(tables, flows, queue) for flows in FLOWS), key=lambda one: one.mean)
 
 
-def index(tables: Tables, flows: int, jitter: float) -> stats.Estimate:
+def index(tables: Tables, flows: int, jitter: float, law: str = "feedback") -> stats.Estimate:
     """Jain's index over 1 ms."""
-    return stats.over_seeds(tables["jitters"], "jain_1ms", flows=flows, jitter=jitter)
+    return stats.over_seeds(tables["jitters"], "jain_1ms", law=law, flows=flows, jitter=jitter)
+
+
+def indices(tables: Tables, law: str) -> dict[str, judge.Measured]:
+    """The index with jitter, and what it gains over none."""
+    near = {
+        f"{n} flows, jitter {jitter:g}": index(tables, n, jitter, law) for n in MANY for jitter in JITTERS if jitter
+    }
+    gains = {
+        f"{n} flows over those without jitter": stats.paired_ratio(
+            *(stats.per_seed(tables["jitters"], "jain_1ms", law=law, flows=n, jitter=jitter) for jitter in (0.01, 0.0))
+        )
+        for n in MANY[1:]
+    }
+    return {**near, **gains}
 
 
 def summarise(tables: Tables) -> Tables:
@@ -131,18 +156,16 @@ def check(tables: Tables) -> list[Finding]:
             text=f"maxes out at {at.mean:.0f} credits; at most {sixteen.mean:.1f} % unused with 16",
         )
     ]
-    near = {f"{n} flows, jitter {jitter:g}": index(tables, n, jitter) for n in MANY for jitter in JITTERS if jitter}
-    gains = {
-        f"{n} flows over those without jitter": stats.paired_ratio(
-            *(stats.per_seed(tables["jitters"], "jain_1ms", flows=n, jitter=jitter) for jitter in (0.01, 0.0))
-        )
-        for n in MANY[1:]
-    }
     text = "; ".join(
         f"{n} flows: {index(tables, n, 0.0):.2f} without, {index(tables, n, 0.01):.2f} with 0.01" for n in MANY
     )
-    found.append(judge.judge(claim("hotnets", "fig05-jitter-fairness"), {**near, **gains}, text=text))
-    return found
+    cause = judge.Change(
+        "The feedback moves a rate by up to half of the link in a round trip, of which a millisecond has ten; credits "
+        "without feedback have no such rates.",
+        indices(tables, "naive"),
+    )
+    here = claim("hotnets", "fig05-jitter-fairness")
+    return [*found, judge.judge(here, indices(tables, "feedback"), text=text, cause=cause)]
 
 
 def facts(tables: Tables) -> dict[str, object]:
@@ -154,6 +177,9 @@ def facts(tables: Tables) -> dict[str, object]:
         "without": index(tables, 8, 0.0),
         "with_": index(tables, 8, 0.01),
         "most": index(tables, 8, 0.08),
+        "many": index(tables, 64, 0.01),
+        "many_naive": index(tables, 64, 0.01, "naive"),
+        "naive": index(tables, 8, 0.01, "naive"),
     }
 
 
