@@ -38,7 +38,7 @@ FLOWS = {"quick": (2, 8, 64), "paper": (2, 8, 64, 256, 1024)}
 SIZES = {"84 B": False, "76 to 92 B": True}
 #: The gap between credits at the full rate of 10 Gbps: the time of a full frame and a credit.
 GAP_US = 1.2976
-#: How credits are sent -> transport, start and length of the measurement in ms.
+#: Ways of sending credits: transport, start and length of the measurement in ms.
 SENT: dict[str, tuple[str, int, int]] = {
     "at the full rate": ("naive-credit", 3, 6),
     "with feedback": ("expresspass", 20, 20),
@@ -179,7 +179,7 @@ def several_switches(tables: Tables, flows: int, size: str, what: str) -> list[f
 
 
 def of_drops(tables: Tables, flows: int, size: str) -> str:
-    """How fair drops are, and how many flows get nothing, where credits come by several switches."""
+    """Fairness of drops, and the flows that get nothing, where credits come by several switches."""
     fair, locked = (
         stats.estimate(several_switches(tables, flows, size, what)) for what in ("jain_passed", "locked_out")
     )
@@ -198,7 +198,7 @@ def uniform(flows: int) -> float:
 
 
 def best_index() -> str:
-    """What Jain's index over 1 ms can be at most, in a sentence."""
+    """A sentence on the highest index that a millisecond allows."""
     return (
         f"In 1 ms {credits_in_ms():.0f} credits pass a link of 10 Gbps. If drops are uniform at random, Jain's index "
         f"is {uniform(64):.2f} over 64 flows and {uniform(1024):.2f} over 1,024; however they are dropped, it is at "
