@@ -71,9 +71,9 @@ def jobs(scale: str) -> list[Job]:
     return found + [several(flows, size, seed) for flows in (LARGE, SMALL) for size in SIZES for seed in stats.SEEDS]
 
 
-def one_link(sent: str, flows: int, jitter: float, seed: int, **more: Any) -> Job:
-    """A run of flows over one link, with credits of 84 B; `more` is set for the transport."""
-    transport = {"name": SENT[sent][0], "jitter": jitter, "randomize_size": False, **more}
+def one_link(sent: str, flows: int, jitter: float, seed: int) -> Job:
+    """A run of flows over one link, with credits of 84 B."""
+    transport = {"name": SENT[sent][0], "jitter": jitter, "randomize_size": False}
     traffic: dict[str, Any] = {"name": "flows", "kind": "long", "spread": "2 ms"}
     if sent == FULL:
         starts = [f"{round(i * GAP_US, 4)} us" for i in range(flows)]
