@@ -12,7 +12,7 @@ Unstated, and chosen here:
 * **Rate and delay**: 10 Gbps, 4 us a link. For 40 ms after 10 ms of start-up, five seeds.
 * **Transport**: `naive-credit` with its defaults. With credits of one size, flows lock phase at the limiters and one
   starves the other (E17-10); that is shown beside. A full credit queue drops the credit that arrives; one that drops
-  at random, as the example counts, is shown beside too (E17-28).
+  at random, as the example counts, is shown beside too (E17-32).
 * **Link 1** is the one that credits pass first: the long flow's last, with the second cross flow on it.
 * **Use** of a link is a share of what data can take beside credits.
 """

@@ -5,7 +5,7 @@ each millisecond; and it says that host jitter alone is not enough where credits
 Unstated, and chosen here:
 
 * **Rate and round trip**: 10 Gbps, 100 us.
-* **Feedback**: off, so that every flow sends credits at the full rate (E17-27): a jitter of 13 ns at 10 GbE, which the
+* **Feedback**: off, so that every flow sends credits at the full rate (E17-31): a jitter of 13 ns at 10 GbE, which the
   paper gives for 0.01, is one of the gap at that rate. With feedback beside it, 8 and 64 flows that start within 2 ms.
 * **Starts**: one gap between credits after another, so that all flows' schedules coincide; sec. 3.1 speaks of
   synchronised arrival. Measured for 6 ms from 3 ms on; with feedback for 20 ms from 20 ms on.

@@ -10,7 +10,7 @@ Unstated, and chosen here:
 * **Sizes of credits**: 76 to 92 B, the default; 84 B each beside it ("fixed sizes"). "The maximum data rate" is
   94.8 % of the link in both.
 * **alpha and w_init**: the defaults, 1/2 and 1/16; flows are long, so that they only matter for the start.
-* **Drops** of a full credit queue: the credit that arrives, the default; one at random of all beside it (E17-28).
+* **Drops** of a full credit queue: the credit that arrives, the default; one at random of all beside it (E17-32).
 * **Fluid model** of the naive scheme: where each cross flow takes as many of the long flow's credits as come in
   proportion, 1/2 + 1/(N + 1) of the last link is used; where a full credit queue drops half of what is left at each
   link, 1/2 + 2^-N.

@@ -2,7 +2,7 @@
 [ExpressPass '17, Fig. 10](expresspass-fig10.md).
 
 Unstated, and chosen here: 10 Gbps, 4 us a link, 40 ms (full: 100 ms) after 10 ms of start-up, five seeds. A full
-credit queue drops the credit that arrives; one that drops at random (E17-28) is run beside it.
+credit queue drops the credit that arrives; one that drops at random (E17-32) is run beside it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Unstated, and chosen here:
 * **Flows**: 2 to 32 in Fig. 4, each from a host of its own, 10 Gbps, 100 us there and back; measured for 20 ms from
   10 ms on. Fig. 5: 2, 8 and 64 flows (paper: also 1,024), throughput in each millisecond of 6 ms from 3 ms on.
 * **Feedback** in Fig. 5: off, and schedules of credits that coincide, as in the
-  [later paper's figure](expresspass-fig06.md), which gives the jitter in ns (E17-27). With feedback beside it, 8 and 64
+  [later paper's figure](expresspass-fig06.md), which gives the jitter in ns (E17-31). With feedback beside it, 8 and 64
   flows.
 * **Maxes out**: the least size from which on larger ones gain less than one percentage point, with the worst number
   of flows.

@@ -4,7 +4,7 @@ hosts of different link speeds.
 Unstated, and chosen here: as there. N = 1 to 32 (paper: to 256); "close" means within the claim's tolerance of the
 max-min share 1/(N+1) (printed 1/N, which counts flow 0 too, E16-3). Beside the default, whose credits have 84 B and
 whose full credit queue drops the one that arrives: credits of random size, as the later paper draws them, and a full
-queue that drops at random (E17-28), each the only change. Different speeds: two flows over a link of 10 Gbps, one
+queue that drops at random (E17-32), each the only change. Different speeds: two flows over a link of 10 Gbps, one
 between hosts with links of 10 Gbps, one between hosts with 40 Gbps.
 """
 
