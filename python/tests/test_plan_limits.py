@@ -217,6 +217,7 @@ UNSAID = [
     ("sonic", '"expresspass"\n[switch]\ncredit_share = 0.5', "switch.credit_share = 0.5"),
     ("sonic", '"expresspass"\n[switch]\nshared_buffer = "1 MB"', 'switch.shared_buffer = "1 MB"'),
     ("sonic", '"expresspass"\n[switch]\ncredit_queue_bytes = true', "switch.credit_queue_bytes = true"),
+    ("sonic", '"expresspass"\n[switch]\ncredit_drop = "random"', 'switch.credit_drop = "random"'),
     ("linux-tc", '"dctcp"', 'transport.name = "dctcp": linux-tc sets credit classes'),
     (
         "linux-tc",

@@ -110,8 +110,10 @@ def stated(scenario: _clearway.Scenario, target: str, *, ecn: bool, pfc: bool | 
 
 
 def check_credit_queues(tables: list[tuple[str, dict[str, Any]]]) -> None:
-    """Refuses queues of credits that are limited in bytes."""
+    """Refuses queues of credits that are limited in bytes, and those that drop at random."""
     for key, table in tables:
+        if table.get("credit_drop") == "random":
+            raise Refused(refusal(f"{key}.credit_drop", "random", "tail", "a switch drops the credit that arrives"))
         if table.get("credit_queue_bytes") is True:
             raise Refused(refusal(f"{key}.credit_queue_bytes", True, False, "a switch counts the credits of its queue"))
 

@@ -8,7 +8,7 @@ use super::{
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::{CreditNeeds, MarkingNeeds, Needs};
-use crate::port::CreditShaping;
+use crate::port::{CreditDrop, CreditShaping};
 use crate::shim::NoShim;
 use crate::transport::{Checked, Family, Transport};
 use clearway_schema::{Auto, Declared, Profile, choice, declare};
@@ -137,6 +137,8 @@ declare! {
         credit_queue: u32 = "8" in "1" to "100000" from "E17 3.3";
         /// If true, the credit queue holds the bytes of credit_queue credits of 84 B, whatever the number of credits.
         credit_queue_bytes: bool = "false" from "E17 3.3: eight credits (ns2-xpass: bytes)";
+        /// The credit that a port drops when its credit queue is full: the one that arrives, or one at random of all.
+        credit_drop: CreditDrop = "tail" from "E17 3.1: drop-tail queues; Figs. 4 and 10 count on drops in proportion to arrivals";
         /// The size of a port's token bucket.
         bucket: Bytes = "168 B" in "92 B" to "1400 B" from "E17 3.1";
         /// If true, the token bucket is empty at the start.
@@ -163,6 +165,7 @@ impl CreditParams {
             bucket: self.bucket.get() as u32,
             starts_empty: self.bucket_starts_empty,
             queue_in_bytes: self.credit_queue_bytes,
+            drop: self.credit_drop,
             ..CreditShaping::PAPER
         };
         let credits = Some(CreditNeeds { queue: self.credit_queue, shaping });

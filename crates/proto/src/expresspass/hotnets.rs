@@ -15,14 +15,14 @@ declare! {
         /// The initial credit rate as a share of the link's.
         alpha: f64 = "0.5" in "0.0001" to "1" from "our choice: E16 states none; under it Fig. 7's 3 RTTs hold at 10 and 100 Gbps, and the authors' later code has it";
         ..credit: CreditParams [
-            update_period, rtt_gain, jitter, jitter_around, retry, handshake, reorder_window, reorder_credits,
-            credit_queue, bucket,
+            update_period, rtt_gain, jitter, jitter_around, randomize_size, retry, handshake, reorder_window, reorder_credits,
+            credit_queue, credit_drop, bucket,
         ] {
             update_period from "E16 2.2",
             rtt_gain from "RFC 6298; E16 states none",
             jitter from "E16 4",
             jitter_around from "our choice: E16 states none; this keeps the rate exact",
-            randomize_size = "false",
+            randomize_size = "false" from "E16 2.1: credits of 84 B",
             /// The time without an answer after which a request or a mark is repeated, doubled each time; auto: two
             /// base round-trip times, at least 200 us.
             retry from "E16 4: minimum RTO of 200 us",

@@ -13,7 +13,7 @@ declare! {
     pub struct NaiveCreditParams {
         ..credit: CreditParams [
             jitter, jitter_around, randomize_size, idle_timeout, retry, handshake, reorder_window, credit_queue,
-            bucket,
+            credit_drop, bucket,
         ];
     }
 }

@@ -1,7 +1,19 @@
 //! The rate limit of credits at an output port, which is a token bucket (ExpressPass '17, sec. 3.1).
 
+use clearway_schema::choice;
 use clearway_units::{Rate, Span, Time, product};
 use serde::{Deserialize, Serialize};
+
+choice! {
+    /// The credit that a port drops when another one finds the queue of credits full.
+    pub enum CreditDrop {
+        /// The one that arrives: a drop-tail queue.
+        Arriving = "tail",
+        /// One at random of those that wait and the one that arrives, so that each flow loses in proportion to the
+        /// credits that it sends, whatever their order.
+        Random = "random",
+    }
+}
 
 /// The settings of a port's rate limit and queue of credits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,12 +29,20 @@ pub struct CreditShaping {
     /// If true, a queue for `n` credits holds `n * credit` bytes, whatever the number of credits, as in the authors'
     /// ns-2 code; else it holds `n` credits of any size.
     pub queue_in_bytes: bool,
+    /// The credit that is dropped when the queue is full.
+    pub drop: CreditDrop,
 }
 
 impl CreditShaping {
     /// The papers' settings: 84 of every 1622 bytes, and a bucket of two credits that is full at the start.
-    pub const PAPER: CreditShaping =
-        CreditShaping { credit: 84, data: 1538, bucket: 168, starts_empty: false, queue_in_bytes: false };
+    pub const PAPER: CreditShaping = CreditShaping {
+        credit: 84,
+        data: 1538,
+        bucket: 168,
+        starts_empty: false,
+        queue_in_bytes: false,
+        drop: CreditDrop::Arriving,
+    };
 
     /// Returns the capacity of a queue for `credits` credits.
     pub fn room(&self, credits: u32) -> CreditRoom {

@@ -6,5 +6,5 @@ mod credit_limiter;
 mod ecn;
 pub mod pfc;
 
-pub use credit_limiter::{CreditLimiter, CreditRoom, CreditShaping};
+pub use credit_limiter::{CreditDrop, CreditLimiter, CreditRoom, CreditShaping};
 pub use ecn::{MarkAt, RedConfig, RedMarker, StepMarker, frames_by_rate, largest_in_buffer};

@@ -138,7 +138,8 @@ impl Network {
             self.queues.push(DataQueue::new(admission(model, kind, class, id, port)));
         }
         let mut made = Port::new(port, queues, model.framing, model.whole_ns);
-        made.credits = kind.credit.map(|limit| self.credits.add_port(limit, kind, port.rate));
+        let stream = || Rng::stream(model.seed, Entity::Port, (id.0 as u64) << 8 | 1 << 62);
+        made.credits = kind.credit.map(|limit| self.credits.add_port(limit, kind, port.rate, stream));
         if is_host {
             made.card = Some(self.cards.push(Card::new(kind.classes.len())));
             made.control.set(ControlWork::QUEUES_DATA, model.host.queues_data);

@@ -59,6 +59,11 @@ impl CreditClasses {
         self.ports[at].classes[class].queue.push(credit, now)
     }
 
+    /// The queue of a class at a port, to be changed.
+    pub fn queue_mut(&mut self, at: CreditsId, class: ClassId) -> &mut CreditQueue {
+        &mut self.ports[at].classes[class].queue
+    }
+
     /// Takes the credit whose turn it is, if its own limit and the `common` one let it pass.
     #[cold]
     pub fn next(&mut self, at: CreditsId, common: &mut CreditLimiter, now: Time) -> Option<PacketId> {

@@ -153,6 +153,41 @@ impl CreditQueue {
         self.places[usize::from(self.first)] = next.expect("more credits wait than have a place");
     }
 
+    /// Puts a credit at the end in place of the one at `place`, counted from the first, if there is one and the queue has
+    /// room for the exchange. Returns the one that it replaces.
+    pub fn replace(&mut self, place: u32, credit: WaitingCredit) -> Option<PacketId> {
+        if place >= self.packets {
+            return None;
+        }
+        let replaced = *self.at(place as usize);
+        let bytes = self.bytes - replaced.wire;
+        if !self.room.admits(self.packets - 1, bytes.into(), credit.wire) {
+            return None;
+        }
+        let last = self.packets as usize - 1;
+        for number in place as usize..last {
+            *self.at_mut(number) = *self.at(number + 1);
+        }
+        *self.at_mut(last) = credit;
+        self.bytes = bytes + credit.wire;
+        Some(replaced.id)
+    }
+
+    /// The credit at a place, counted from the first.
+    fn at(&self, number: usize) -> &WaitingCredit {
+        match &self.behind {
+            Some(behind) if number >= PLACES => &behind[number - PLACES],
+            _ => self.place(number),
+        }
+    }
+
+    fn at_mut(&mut self, number: usize) -> &mut WaitingCredit {
+        match &mut self.behind {
+            Some(behind) if number >= PLACES => &mut behind[number - PLACES],
+            _ => &mut self.places[(usize::from(self.first) + number) % PLACES],
+        }
+    }
+
     /// Takes all credits.
     pub fn drain(&mut self, now: Time) -> impl Iterator<Item = PacketId> {
         std::iter::from_fn(move || self.pop(now)).map(|credit| credit.id)
@@ -234,6 +269,33 @@ mod tests {
         };
         assert!(has_room(true, 84) && !has_room(true, 85), "room for one credit of 84 B");
         assert!(has_room(false, 92));
+    }
+
+    #[test]
+    fn a_credit_may_take_the_place_of_any_that_waits_and_then_stands_at_the_end() {
+        let mut queue = CreditQueue::new(CreditShaping::PAPER.room(12));
+        // The first place is another one than that of the first credit, and more credits wait than have places.
+        (0..3).for_each(|number| assert!(queue.push(credit(number, 84), ps(0)) && queue.pop(ps(0)).is_some()));
+        (0..12).for_each(|number| assert!(queue.push(credit(number, 80 + number as u32), ps(0))));
+        assert_eq!(queue.replace(12, credit(12, 92)), None, "no credit waits there");
+        for (place, replaced) in [(0, 0), (6, 7), (10, 12), (11, 14)] {
+            let next = 12 + [0, 6, 10, 11].iter().position(|&at| at == place).unwrap();
+            let before = queue.bytes();
+            assert_eq!(queue.replace(place, credit(next, 92)), Some(PacketId::from_index(replaced)));
+            let wire = if replaced < 12 { 80 + replaced as u64 } else { 92 };
+            assert_eq!((queue.packets(), queue.bytes()), (12, before + 92 - wire));
+        }
+        let left: Vec<usize> = queue.iter().map(|id| id.index()).collect();
+        assert_eq!(left, [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 13, 15]);
+    }
+
+    #[test]
+    fn a_queue_in_bytes_exchanges_a_credit_only_for_one_that_fits() {
+        let room = CreditShaping { queue_in_bytes: true, ..CreditShaping::PAPER }.room(2);
+        let mut queue = CreditQueue::new(room);
+        assert!(queue.push(credit(0, 76), ps(0)) && queue.push(credit(1, 92), ps(0)));
+        assert_eq!(queue.replace(0, credit(2, 77)), None, "168 bytes are full");
+        assert_eq!(queue.replace(1, credit(2, 77)), Some(PacketId::from_index(1)));
     }
 
     #[test]

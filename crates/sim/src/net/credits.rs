@@ -6,7 +6,8 @@ use super::slab::Slab;
 use crate::engine::prefetch_lines;
 use crate::ids::{ClassId, CreditsId, IdVec, PacketId};
 use crate::model::{CreditClass, Model, PortModel};
-use clearway_proto::port::CreditLimiter;
+use clearway_proto::Rng;
+use clearway_proto::port::{CreditDrop, CreditLimiter};
 use clearway_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
 use std::mem::swap;
@@ -30,6 +31,8 @@ pub struct PortCredits {
     queue: CreditQueue,
     /// The rate limit of all credits together.
     limiter: CreditLimiter,
+    /// Draws the credit that is dropped where a queue is full, if that is not the one that arrives.
+    lottery: Option<Box<Rng>>,
 }
 
 const _: () =
@@ -46,6 +49,8 @@ pub enum Kept {
     Ask,
     /// It has no room for the credit.
     Full,
+    /// It keeps the credit in place of this one, which it drops, and is asked when it may send one.
+    InPlaceOf(PacketId),
 }
 
 impl Credits {
@@ -54,12 +59,18 @@ impl Credits {
         Credits { ports: IdVec::new(), classes: CreditClasses::new(model) }
     }
 
-    /// Adds the credits of a port of `rate`.
-    pub fn add_port(&mut self, limit: CreditClass, port: &PortModel, rate: Rate) -> CreditsId {
+    /// Adds the credits of a port of `rate`, which draws from `stream` if it drops at random.
+    pub fn add_port(
+        &mut self,
+        limit: CreditClass,
+        port: &PortModel,
+        rate: Rate,
+        stream: impl FnOnce() -> Rng,
+    ) -> CreditsId {
         if let Some(classes) = &mut self.classes {
             classes.add_port(&port.credit_classes, limit.shaping, rate);
         }
-        self.ports.push(PortCredits::new(limit, rate))
+        self.ports.push(PortCredits::new(limit, rate, stream))
     }
 
     /// The memory that ports without classes of credits take, in bytes.
@@ -98,11 +109,12 @@ impl Credits {
         now: Time,
     ) -> Kept {
         if let Some(classes) = &mut self.classes {
-            return if classes.push(at, class, credit, now) { Kept::Ask } else { Kept::Full };
+            let kept = classes.push(at, class, credit, now);
+            return if kept { Kept::Ask } else { self.keep_instead(at, class, credit) };
         }
         let port = &mut self.ports[at];
         if !port.queue.push(credit, now) {
-            Kept::Full
+            self.keep_instead(at, class, credit)
         } else if busy_until > now {
             Kept::WakeAt(busy_until)
         } else if port.queue.packets() == 1 {
@@ -110,6 +122,20 @@ impl Credits {
         } else {
             Kept::Sleep
         }
+    }
+
+    /// Keeps a credit that found its queue full in place of one drawn at random, or drops it.
+    #[inline(never)]
+    fn keep_instead(&mut self, at: CreditsId, class: ClassId, credit: WaitingCredit) -> Kept {
+        let port = &mut self.ports[at];
+        let Some(lottery) = &mut port.lottery else { return Kept::Full };
+        let queue = match &mut self.classes {
+            None => &mut port.queue,
+            Some(classes) => classes.queue_mut(at, class),
+        };
+        // The last number is the credit's own.
+        let drawn = lottery.below(u64::from(queue.packets()) + 1) as u32;
+        queue.replace(drawn, credit).map_or(Kept::Full, Kept::InPlaceOf)
     }
 
     /// The credits of a port, if they have one class.
@@ -181,9 +207,10 @@ impl Credits {
 }
 
 impl PortCredits {
-    fn new(limit: CreditClass, rate: Rate) -> PortCredits {
+    fn new(limit: CreditClass, rate: Rate, stream: impl FnOnce() -> Rng) -> PortCredits {
         let limiter = CreditLimiter::new(rate.mul_f64(limit.share), limit.shaping);
-        PortCredits { queue: CreditQueue::new(limit.shaping.room(limit.queue)), limiter }
+        let lottery = (limit.shaping.drop == CreditDrop::Random).then(|| Box::new(stream()));
+        PortCredits { queue: CreditQueue::new(limit.shaping.room(limit.queue)), limiter, lottery }
     }
 
     /// Takes the first credit, where there is one class of them, if the limit lets it pass.

@@ -36,6 +36,11 @@ impl Network {
             Kept::Sleep => {}
             Kept::Ask => self.use_credits(port, credits),
             Kept::Full => self.drop_packet(port, id, DropReason::Credit),
+            Kept::InPlaceOf(other) => {
+                self.drop_packet(port, other, DropReason::Credit);
+                // If it was the first, another one is now, whose turn may come sooner.
+                self.rearm(port);
+            }
         }
     }
 

@@ -83,8 +83,8 @@ a name goes by its `what`. A value that is no TOML is read as a text, so its quo
 
 **`--transport X`** makes all traffic use X, as `clearway compare` does for each of its transports. What the file sets for X
 stays. Parameters that the file sets for other transports are checked and then dropped. If the file's transports use credits
-and X does not, the keys of credits are dropped too: `switch.credit_queue`, `switch.credit_queue_bytes`, `switch.credit_bucket`,
-`switch.credit_bucket_empty`, `switch.credit_share`, `switch.credit_class`, `host.credit_queue`, and `credit_class` of the
+and X does not, the keys of credits are dropped too: `switch.credit_queue`, `switch.credit_queue_bytes`, `switch.credit_drop`,
+`switch.credit_bucket`, `switch.credit_bucket_empty`, `switch.credit_share`, `switch.credit_class`, `host.credit_queue`, and `credit_class` of the
 traffic. `--set` is applied afterwards, and so concerns X.
 
 **The resolved scenario** that a run writes has every default and every parameter filled in, and names files by their full path

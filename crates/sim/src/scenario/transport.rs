@@ -7,11 +7,12 @@ use clearway_proto::{AnyTransport, TRANSPORTS};
 use clearway_schema::{Entry, Error, Node, Place, Value, one_line, quoted, suggestion};
 
 /// The keys that mean something only with a transport that uses credits, as (table, key).
-pub(super) const CREDIT_KEYS: [(&str, &str); 7] = [
+pub(super) const CREDIT_KEYS: [(&str, &str); 8] = [
     ("switch", "credit_queue"),
     ("switch", "credit_bucket"),
     ("switch", "credit_bucket_empty"),
     ("switch", "credit_queue_bytes"),
+    ("switch", "credit_drop"),
     ("switch", "credit_share"),
     ("switch", "credit_class"),
     ("host", "credit_queue"),

@@ -68,6 +68,7 @@ fn switch(credits: bool, classes: String) -> impl Strategy<Value = String> {
     let limits = (
         select(&["8", "1", "64"][..]),
         maybe("credit_queue_bytes", &["true"]),
+        maybe("credit_drop", &["\"random\""]),
         maybe("credit_share", &["0.5", "0.9"]),
         maybe("credit_bucket_empty", &["true"]),
     );

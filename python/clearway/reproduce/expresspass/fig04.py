@@ -11,7 +11,8 @@ Unstated, and chosen here:
 
 * **Rate and delay**: 10 Gbps, 4 us a link. For 40 ms after 10 ms of start-up, five seeds.
 * **Transport**: `naive-credit` with its defaults. With credits of one size, flows lock phase at the limiters and one
-  starves the other (E17-10); that is shown beside.
+  starves the other (E17-10); that is shown beside. A full credit queue drops the credit that arrives; one that drops
+  at random, as the example counts, is shown beside too (E17-32).
 * **Link 1** is the one that credits pass first: the long flow's last, with the second cross flow on it.
 * **Use** of a link is a share of what data can take beside credits.
 """
@@ -34,6 +35,7 @@ from clearway.result import Run
 READINGS: dict[str, dict[str, Any]] = {
     "naive-credit": {"name": "naive-credit"},
     "credits of 84 B": {"name": "naive-credit", "randomize_size": False},
+    "random drops": {"name": "naive-credit", "credit_drop": "random"},
 }
 NETWORKS: dict[str, dict[str, Any]] = {
     "one link": {"kind": "dumbbell", "pairs": 2, "rate": "10 Gbps", "delay": "4 us"},
@@ -152,7 +154,13 @@ def check(tables: Tables) -> list[Finding]:
         "after link 2 over after link 1": LONG / after_link1,
     }
     values = {case: of(tables, "parking lot", default, expression) for case, expression in percent.items()}
-    note = "after link 1: credits that arrive at the second limiter, less the cross flow's"
+    proportional = ", ".join(
+        f"{of(tables, 'parking lot', 'random drops', expression):.1f}" for expression in list(percent.values())[:3]
+    )
+    note = (
+        "after link 1: credits that arrive at the second limiter, less the cross flow's; "
+        f"with random drops: {proportional} %"
+    )
     here = claim("expresspass", "fig04b-naive-parking-lot-utilization")
     return [*found, judge.judge(here, values, note=note)]
 
@@ -163,6 +171,9 @@ def facts(tables: Tables) -> dict[str, object]:
     return {
         "ratio": of(tables, "multi-bottleneck", default, 2 * LONG / (SECOND + THIRD)),
         "ratio_fixed": of(tables, "multi-bottleneck", "credits of 84 B", 2 * LONG / (SECOND + THIRD)),
+        "long_random": of(tables, "parking lot", "random drops", 100 * LONG),
+        "link1_random": of(tables, "parking lot", "random drops", 100 * (LONG + THIRD)),
+        "ratio_random": of(tables, "multi-bottleneck", "random drops", 2 * LONG / (SECOND + THIRD)),
         "waiting": of(tables, "one link", default, pl.col("queue_max_packets")).mean,
         "after1": of(tables, "parking lot", default, 100 * pl.col("credits_dropped") / pl.col("credits_passed")),
         "long": of(tables, "parking lot", default, 100 * LONG),

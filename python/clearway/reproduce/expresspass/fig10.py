@@ -10,6 +10,7 @@ Unstated, and chosen here:
 * **Sizes of credits**: 76 to 92 B, the default; 84 B each beside it ("fixed sizes"). "The maximum data rate" is
   94.8 % of the link in both.
 * **alpha and w_init**: the defaults, 1/2 and 1/16; flows are long, so that they only matter for the start.
+* **Drops** of a full credit queue: the credit that arrives, the default; one at random of all beside it (E17-32).
 * **Fluid model** of the naive scheme: where each cross flow takes as many of the long flow's credits as come in
   proportion, 1/2 + 1/(N + 1) of the last link is used; where a full credit queue drops half of what is left at each
   link, 1/2 + 2^-N.
@@ -41,6 +42,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "fixed sizes": {"name": "expresspass", "randomize_size": False},
     "naive": {"name": "naive-credit"},
     "naive, fixed sizes": {"name": "naive-credit", "randomize_size": False},
+    "naive, random drops": {"name": "naive-credit", "credit_drop": "random"},
 }
 DURATION_MS = {"quick": 60, "paper": 100}
 WARM_UP_MS = 10
@@ -137,7 +139,8 @@ def check(tables: Tables) -> list[Finding]:
     ]
     here = claim("expresspass", "fig10-parking-lot-naive")
     falls = stats.paired_ratio(by_seed(tables, "naive", 6), by_seed(tables, "naive", 2))
-    note = f"{beside('naive, fixed sizes')}; 1/2 + 2^-N: {', '.join(f'{half(count):.1f}' for count in ENDS)}"
+    halves = ", ".join(f"{half(count):.1f}" for count in ENDS)
+    note = f"{beside('naive, random drops', 'naive, fixed sizes')}; 1/2 + 2^-N: {halves}"
     found.append(judge.judge(here, {**measured["naive"], "six over two": falls}, form=".1f", note=note))
     lost = tables["rows"]["drops"]
     note = f"in {lost.len()} runs"
@@ -171,6 +174,7 @@ def facts(tables: Tables) -> dict[str, object]:
         "fixed": "fixed sizes",
         "naive": "naive",
         "naive_fixed": "naive, fixed sizes",
+        "naive_random": "naive, random drops",
     }
     rows = tables["rows"]
     found: dict[str, object] = {
@@ -178,7 +182,8 @@ def facts(tables: Tables) -> dict[str, object]:
         for fact, name in names.items()
         for count in rows.filter(pl.col("transport") == name)["bottlenecks"].unique()
     }
-    return found | {f"halves_{count}": half(count) for count in BOTTLENECKS}
+    shares = {f"shares_{count}": 100 * (0.5 + 1 / (count + 1)) for count in ENDS}
+    return found | shares | {f"halves_{count}": half(count) for count in BOTTLENECKS}
 
 
 def half(bottlenecks: int) -> float:
@@ -193,7 +198,8 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         for name in names:
             part = tables["summary"].filter(pl.col("transport") == name).sort("bottlenecks")
             base = name.partition(",")[0]
-            line = look.line(COLORS[base]) | ({"ls": ":", "mfc": "none"} if base != name else {})
+            dashes = "--" if name.endswith("drops") else ":"
+            line = look.line(COLORS[base]) | ({"ls": dashes, "mfc": "none"} if base != name else {})
             label = name if place is axes[1] else None
             place.plot(part["bottlenecks"], part["utilisation_min"], ms=5, label=label, **line)
             ends = (part["least_seed"], part["most_seed"])

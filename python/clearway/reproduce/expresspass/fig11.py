@@ -34,6 +34,8 @@ from clearway.result import Run
 
 COUNTS = {"quick": (1, 2, 4, 8, 32), "paper": (1, 2, 4, 8, 16, 32, 64, 128, 256)}
 CLOSE_UP_TO = 4
+#: Halfway from the max-min share (0) to what naive credits give (1), the limit of a small gap.
+HALF_WAY = 0.5
 FROM_MS, SPAN_MS = 20, 60
 SEEDS = range(1, 11)
 READINGS: dict[str, dict[str, Any]] = {
@@ -126,7 +128,13 @@ def check(tables: Tables) -> list[Finding]:
     most = counts[-1]
     naive = of(tables, pl.col("flow0") * (most + 1), "bottlenecks", most, "naive-credit")
     text = "flow 0 over 1/(N+1): " + ", ".join(f"{n}: {one:.2f}" for n, one in ratio.items())
-    return [judge.judge(here, found, text=text, note=f"naive at {most}: {naive:.1f}"), *many(tables), loss(tables)]
+    small = max((n for n in beyond if gap(tables, n).high <= HALF_WAY), default=0)
+    cause = judge.Unstated(
+        f"the range of N. Up to {small} flows the gap stays small beside that of naive credits; beyond, each flow gets "
+        "less than a credit a round trip, which the paper names as a reason for a gap"
+    )
+    note = f"naive at {most}: {naive:.1f}"
+    return [judge.judge(here, found, text=text, note=note, cause=cause), *many(tables), loss(tables)]
 
 
 def gap(tables: Tables, flows: int) -> stats.Estimate:

@@ -8,6 +8,8 @@ from typing import Any
 EXPRESSPASS: dict[str, Any] = {"name": "expresspass-hotnets16"}
 #: Naive credits at the paper's ports.
 NAIVE: dict[str, Any] = {"name": "naive-credit", "credit_queue": 16}
+#: The change by which a full credit queue drops one of its credits at random (E17-32).
+RANDOM_DROPS: dict[str, Any] = {"credit_drop": "random"}
 #: The least timeout that the paper gives, for the transports that have one.
 RTO: dict[str, Any] = {"rto_min": "200 us"}
 

@@ -14,18 +14,20 @@ from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass import fig04
 from clearway.reproduce.figure import Figure, Job, Tables
-from clearway.reproduce.hotnets.common import NAIVE
+from clearway.reproduce.hotnets.common import NAIVE, RANDOM_DROPS
 from clearway.result import Run
 
+#: Ways of dropping by a full credit queue: the default first.
+DROPS = {"naive-credit": NAIVE, "random drops": NAIVE | RANDOM_DROPS}
 LONG, SECOND, THIRD = pl.col("first"), pl.col("second"), pl.col("third")
 
 
 def jobs(scale: str) -> list[Job]:
     """The jobs of Fig. 4 of the later paper, with 16 credits a port."""
     return [
-        replace(job, scenario={**job.scenario, "name": "hotnets-fig02", "transport": NAIVE})
+        replace(job, scenario={**job.scenario, "name": "hotnets-fig02", "transport": DROPS[job.params["transport"]]})
         for job in fig04.jobs(scale)
-        if job.params["transport"] == "naive-credit"
+        if job.params["transport"] in DROPS
     ]
 
 
@@ -34,15 +36,17 @@ def measure(job: Job, run: Run) -> Tables:
     return fig04.measure(job, run)
 
 
-def of(tables: Tables, network: str, expression: pl.Expr) -> stats.Estimate:
+def of(tables: Tables, network: str, expression: pl.Expr, drops: str = "naive-credit") -> stats.Estimate:
     """A measure over the seeds."""
-    return stats.over_seeds(tables["rows"], expression, network=network)
+    return stats.over_seeds(tables["rows"], expression, network=network, transport=drops)
 
 
 def summarise(tables: Tables) -> Tables:
     """Means over the seeds."""
     shown = (
-        tables["rows"].group_by("network", maintain_order=True).agg(pl.col("first", "second", "third").mean().round(3))
+        tables["rows"]
+        .group_by("network", "transport", maintain_order=True)
+        .agg(pl.col("first", "second", "third").mean().round(3))
     )
     return {**tables, "shown": shown}
 
@@ -68,7 +72,11 @@ def check(tables: Tables) -> list[Finding]:
         "flow1_credits_after_link1": of(tables, "parking lot", 100 * (1 - THIRD)),
         "flow1_credits_after_link2": of(tables, "parking lot", 100 * LONG),
     }
-    note = "two flows at the full rate fill link 1 with credits: what the other one leaves there is Flow 1's"
+    long, link1 = (of(tables, "parking lot", 100 * one, "random drops") for one in (LONG, LONG + THIRD))
+    note = (
+        "two flows at the full rate fill link 1 with credits: what the other one leaves there is Flow 1's; "
+        f"with random drops {link1:.1f} % of link 1 are used and {long:.1f} % of the credits pass link 2"
+    )
     here = claim("hotnets", "fig02b-naive-parking-lot-utilization")
     return [*found, judge.judge(here, values, note=note)]
 
@@ -79,6 +87,8 @@ def facts(tables: Tables) -> dict[str, object]:
         "ratio": of(tables, "multi-bottleneck", 2 * LONG / (SECOND + THIRD)),
         "long": of(tables, "parking lot", 100 * LONG),
         "link1": of(tables, "parking lot", 100 * (LONG + THIRD)),
+        "long_random": of(tables, "parking lot", 100 * LONG, "random drops"),
+        "link1_random": of(tables, "parking lot", 100 * (LONG + THIRD), "random drops"),
     }
 
 

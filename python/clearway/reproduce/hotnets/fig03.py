@@ -1,7 +1,8 @@
 """Utilisation of the least used link of a parking lot with one to six bottlenecks, with feedback and without, as
 [ExpressPass '17, Fig. 10](expresspass-fig10.md).
 
-Unstated, and chosen here: 10 Gbps, 4 us a link, 40 ms (full: 100 ms) after 10 ms of start-up, five seeds.
+Unstated, and chosen here: 10 Gbps, 4 us a link, 40 ms (full: 100 ms) after 10 ms of start-up, five seeds. A full
+credit queue drops the credit that arrives; one that drops at random (E17-32) is run beside it.
 """
 
 from __future__ import annotations
@@ -15,12 +16,17 @@ from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass import fig10
 from clearway.reproduce.figure import Figure, Job, Tables
-from clearway.reproduce.hotnets.common import ABOUT, EXPRESSPASS, NAIVE
+from clearway.reproduce.hotnets.common import ABOUT, EXPRESSPASS, NAIVE, RANDOM_DROPS
 from clearway.reproduce.look import Look, grid
 from clearway.reproduce.quantities import CEILING
 from clearway.result import Run
 
-TRANSPORTS = {"feedback": EXPRESSPASS, "naive": NAIVE}
+TRANSPORTS = {
+    "feedback": EXPRESSPASS,
+    "naive": NAIVE,
+    "feedback, random drops": EXPRESSPASS | RANDOM_DROPS,
+    "naive, random drops": NAIVE | RANDOM_DROPS,
+}
 BOTTLENECKS = (1, 2, 3, 4, 5, 6)
 SPAN_MS = {"quick": 40, "paper": 100}
 
@@ -88,13 +94,19 @@ def check(tables: Tables) -> list[Finding]:
         falls = {"six over two": over(tables, (name, 6), (name, 2))}
         more = {"six over two, over the same without": slower(tables)} if name == "feedback" else {}
         here = claim("hotnets", f"fig03-parking-lot-{name}")
-        found.append(judge.judge(here, {**values, **against, **falls, **more}, form=".1f"))
+        beside = ", ".join(f"{used(tables, f'{name}, random drops', count):.1f}" for count in (2, 6))
+        quantities = {**values, **against, **falls, **more}
+        found.append(judge.judge(here, quantities, form=".1f", note=f"with random drops: {beside} %"))
     return found
 
 
 def facts(tables: Tables) -> dict[str, object]:
     """The numbers that the prose names."""
-    return {f"{name}_{count}": used(tables, name, count) for name in TRANSPORTS for count in (2, 6)}
+    found: dict[str, object] = {}
+    for name in TRANSPORTS:
+        short = name.replace(", random drops", "_random")
+        found |= {f"{short}_{count}": used(tables, name, count) for count in (2, 6)}
+    return found
 
 
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
@@ -102,9 +114,10 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     picture, (axes,) = grid(1, 1, width=6.4, height=2.8)
     paper = {"feedback": {2: 96.7, 6: 92.2}, "naive": {2: 83.3, 6: 60.0}}
     for name, transport in TRANSPORTS.items():
-        line = look.line(OWN[transport["name"]])
+        line = look.line(OWN[transport["name"]]) | ({"ls": "--"} if name not in paper else {})
         axes.plot(BOTTLENECKS, [used(tables, name, n).mean for n in BOTTLENECKS], label=name, **line)
-        axes.plot(list(paper[name]), list(paper[name].values()), "*", ms=11, color=look.ink)
+        points = paper.get(name, {})
+        axes.plot(list(points), list(points.values()), "*", ms=11, color=look.ink)
     axes.yaxis.set_major_formatter(PercentFormatter())
     axes.set(title="Utilisation of the least used link", xlabel="bottlenecks", ylim=(0, 103))
     axes.legend(frameon=False)

@@ -1,9 +1,11 @@
 """Fairness over several bottlenecks, as [ExpressPass '17, Fig. 11](expresspass-fig11.md); and sec. 2.2's limitation:
 hosts of different link speeds.
 
-Unstated, and chosen here: as there. N = 1 to 32; "close" means within the claim's tolerance of the max-min share
-1/(N+1) (printed 1/N, which counts flow 0 too, E16-3). Different speeds: two flows over a link of 10 Gbps, one between
-hosts with links of 10 Gbps, one between hosts with 40 Gbps.
+Unstated, and chosen here: as there. N = 1 to 32 (paper: to 256); "close" means within the claim's tolerance of the
+max-min share 1/(N+1) (printed 1/N, which counts flow 0 too, E16-3). Beside the default, whose credits have 84 B and
+whose full credit queue drops the one that arrives: credits of random size, as the later paper draws them, and a full
+queue that drops at random (E17-32), each the only change. Different speeds: two flows over a link of 10 Gbps, one
+between hosts with links of 10 Gbps, one between hosts with 40 Gbps.
 """
 
 from __future__ import annotations
@@ -21,25 +23,33 @@ from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass import fig11
 from clearway.reproduce.expresspass.common import dumbbell
 from clearway.reproduce.figure import Figure, Job, Tables
-from clearway.reproduce.hotnets.common import ABOUT, EXPRESSPASS, NAIVE
+from clearway.reproduce.hotnets.common import ABOUT, EXPRESSPASS, NAIVE, RANDOM_DROPS
 from clearway.reproduce.look import Look, grid, powers
 from clearway.result import Run
 
-TRANSPORTS = {"default": EXPRESSPASS, "naive-credit": NAIVE}
+SIZES, DROPS = "random sizes", "random drops"
+TRANSPORTS = {
+    "default": EXPRESSPASS,
+    "naive-credit": NAIVE,
+    SIZES: EXPRESSPASS | {"randomize_size": True},
+    DROPS: EXPRESSPASS | RANDOM_DROPS,
+}
+LABELS = {"default": "ExpressPass '16", "naive-credit": "naive"}
 CLOSE_UNTIL = 4
 
 
 def jobs(scale: str) -> list[Job]:
     """The jobs of Fig. 11 of the later paper, and two flows of different hosts."""
-    found = [
-        replace(
-            job,
-            scenario={**job.scenario, "name": "hotnets-fig06", "transport": TRANSPORTS[job.params["reading"]]},
-        )
-        for job in fig11.jobs(scale)
-        if job.params["what"] == "bottlenecks"
-    ]
+    several = [job for job in fig11.jobs(scale) if job.params["what"] == "bottlenecks"]
+    found = [under(job, job.params["reading"]) for job in several]
+    found += [under(job, name) for name in (SIZES, DROPS) for job in several if job.params["reading"] == "default"]
     return found + [speeds(rate, seed) for rate in (10, 40) for seed in stats.SEEDS]
+
+
+def under(job: Job, name: str) -> Job:
+    """A job of the later paper's figure with one of this figure's transports."""
+    scenario = {**job.scenario, "name": "hotnets-fig06", "transport": TRANSPORTS[name]}
+    return replace(job, params={**job.params, "reading": name}, scenario=scenario)
 
 
 def speeds(rate: int, seed: int) -> Job:
@@ -88,30 +98,44 @@ def per_seed(tables: Tables, count: int, reading: str = "default") -> list[float
     return stats.per_seed(tables["rows"], value, what="bottlenecks", flows=count, reading=reading)
 
 
-def close_until(tables: Tables, slack: float) -> list[float]:
+def close_until(tables: Tables, slack: float, reading: str = "default") -> list[float]:
     """The most flows up to which flow 0 has its max-min share, within so much of it; one a seed."""
     found = []
-    for shares in zip(*(per_seed(tables, n) for n in counts(tables)), strict=True):
+    for shares in zip(*(per_seed(tables, n, reading) for n in counts(tables)), strict=True):
         near = takewhile(lambda one: abs(one[1] - 1) <= slack, zip(counts(tables), shares, strict=True))
         found.append(max((float(n) for n, _ in near), default=0.0))
     return found
 
 
-def check(tables: Tables) -> list[Finding]:
-    """The verdicts on the figure's claims."""
-    here = claim("hotnets", "fig06-multibottleneck-fairness")
-    most = counts(tables)[-1]
-    ours, naive = per_seed(tables, most), per_seed(tables, most, "naive-credit")
+def quantities(tables: Tables, reading: str) -> dict[str, judge.Measured]:
+    """The quantities of the claim under one of the transports with feedback."""
+    slack, most = claim("hotnets", "fig06-multibottleneck-fairness").tolerance, counts(tables)[-1]
+    ours, naive = per_seed(tables, most, reading), per_seed(tables, most, "naive-credit")
     way = [math.log(max(a, 1e-3)) / math.log(b) for a, b in zip(ours, naive, strict=True)]
-    quantities = {
-        "close_until_flows": stats.estimate(close_until(tables, here.tolerance)),
-        **{f"share with {n} flows": ratio(tables, n) for n in counts(tables) if n <= CLOSE_UNTIL},
+    return {
+        "close_until_flows": stats.estimate(close_until(tables, slack, reading)),
+        **{f"share with {n} flows": ratio(tables, n, reading) for n in counts(tables) if n <= CLOSE_UNTIL},
         "part of the way to naive credits": stats.estimate(way),
         "over naive credits": stats.paired_ratio(ours, naive),
     }
+
+
+def check(tables: Tables) -> list[Finding]:
+    """The verdicts on the figure's claims."""
+    here, most = claim("hotnets", "fig06-multibottleneck-fairness"), counts(tables)[-1]
     text = "flow 0 over its max-min share: " + ", ".join(f"{n}: {ratio(tables, n):.2f}" for n in counts(tables))
     note = f"naive at {most}: {ratio(tables, most, 'naive-credit'):.1f}"
-    found = [judge.judge(here, quantities, text=text, note=note)]
+    drops = quantities(tables, DROPS)
+    cause = [
+        judge.Change(
+            "Credits of 84 B keep one order at a full drop-tail queue, which locks flows out. Random sizes, with which "
+            "the later paper mends this, break the order",
+            quantities(tables, SIZES),
+        ),
+        judge.Change("A full drop-tail queue drops by the order of arrivals. One that drops at random does not", drops),
+    ]
+    readings = {'credit_drop = "random"': drops}
+    found = [judge.judge(here, quantities(tables, "default"), text=text, note=note, readings=readings, cause=cause)]
     equal, unequal = (stats.over_seeds(tables["rows"], "jain", what="speeds", flows=rate) for rate in (10, 40))
     here = claim("hotnets", "sec22-unequal-link-speeds-unfair")
     less = stats.paired_ratio(*(stats.per_seed(tables["rows"], "jain", what="speeds", flows=n) for n in (40, 10)))
@@ -127,6 +151,8 @@ def facts(tables: Tables) -> dict[str, object]:
         "most": most,
         "at_most": ratio(tables, most),
         "naive": ratio(tables, most, "naive-credit"),
+        **{f"four_{name.split()[1]}": ratio(tables, 4, name) for name in (SIZES, DROPS)},
+        **{f"most_{name.split()[1]}": ratio(tables, most, name) for name in (SIZES, DROPS)},
         "equal": stats.over_seeds(tables["rows"], "jain", what="speeds", flows=10),
         "unequal": stats.over_seeds(tables["rows"], "jain", what="speeds", flows=40),
     }
@@ -136,8 +162,8 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     """Flow 0's share over its max-min share, against N."""
     picture, (axes,) = grid(1, 1, width=6.0, height=2.8)
     for name, transport in TRANSPORTS.items():
-        label = "ExpressPass '16" if name == "default" else "naive"
-        axes.plot(tables["shown"]["N"], tables["shown"][name], label=label, ms=4, **look.line(OWN[transport["name"]]))
+        line = look.line(OWN[transport["name"]]) | {SIZES: {"ls": ":"}, DROPS: {"ls": "--"}}.get(name, {})
+        axes.plot(tables["shown"]["N"], tables["shown"][name], label=LABELS.get(name, name), ms=4, **line)
     powers(axes, counts(tables))
     axes.axhline(1, color=look.muted, lw=1)
     axes.set(title="Flow 0's throughput over its max-min share", xlabel="N", ylim=(0, None))

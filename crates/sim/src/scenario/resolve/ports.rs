@@ -51,6 +51,7 @@ pub(super) fn resolve_credit(
             .value("credit_bucket_empty", switch.credit_bucket_empty, |needs| needs.shaping.starts_empty)?,
         queue_in_bytes: asked
             .value("credit_queue_bytes", switch.credit_queue_bytes, |needs| needs.shaping.queue_in_bytes)?,
+        drop: asked.value("credit_drop", switch.credit_drop, |needs| needs.shaping.drop)?,
     };
     check_bucket(document, &shaping, framing)?;
     Ok(Some(CreditClass { queue, shaping, share: switch.credit_share }))

@@ -2,7 +2,7 @@
 
 use crate::model::Delay;
 use crate::scenario::field::*;
-use clearway_proto::port::MarkAt;
+use clearway_proto::port::{CreditDrop, MarkAt};
 use clearway_schema::{Auto, declare};
 use clearway_units::{Bytes, Rate, Span, Time};
 
@@ -84,6 +84,9 @@ declare! {
         /// Limit that queue to the bytes of so many credits of 84 B, and not to their number.
         /// `"auto"`: what the transports ask for.
         credit_queue_bytes: Auto<bool> = "auto";
+        /// The credit that is dropped when that queue is full. `"tail"`: the one that arrives. `"random"`: one at random
+        /// of those that wait and the one that arrives. `"auto"`: what the transports ask for.
+        credit_drop: Auto<CreditDrop> = "auto";
         /// The depth of the token bucket of credits. `"auto"`: what the transports ask for.
         credit_bucket: Auto<Bytes> = "auto" in "92 B" to "100 KB";
         /// Start with an empty token bucket. `"auto"`: what the transports ask for.
