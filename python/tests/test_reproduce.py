@@ -29,27 +29,6 @@ def claimed(kind: str, value: Any, tolerance: float) -> Claim:
     return Claim("id", "sec. 1", "what", kind, "metric", "RTT", value, tolerance)
 
 
-def test_convergence_wants_all_flows_within_the_band() -> None:
-    one = [10, 9, 6, 5.4, 4.0, 5.5, 5.0, 5.2, 4.9]
-    two = [0, 1, 4, 4.6, 6.0, 4.5, 5.0, 4.8, 5.1]
-    found = quantities.convergence(np.array([one, two]), 5.0)
-    assert (found.first, found.held) == (4, 6)
-    held_for_long = quantities.convergence(np.array([one, two]), 5.0, hold=5)
-    assert held_for_long.first == 4
-    assert math.isnan(held_for_long.held)
-
-
-def test_flows_that_never_meet_do_not_converge() -> None:
-    found = quantities.convergence(np.array([[9.0, 9.0], [1.0, 1.0]]), 5.0)
-    assert math.isnan(found.first)
-    assert math.isnan(found.held)
-    assert math.isnan(quantities.convergence(np.zeros((2, 0)), 5.0).first)
-
-
-def test_one_flow_at_its_share_is_not_enough() -> None:
-    assert math.isnan(quantities.convergence(np.array([[5.0, 5.0], [1.0, 1.0]]), 5.0).first)
-
-
 def test_losses_known_late_cost_utilisation_unless_matched() -> None:
     assert fluid.utilisation(4, 0) == pytest.approx(1)
     assert fluid.utilisation(4, 1) == pytest.approx(0.80, abs=0.01)

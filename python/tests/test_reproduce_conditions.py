@@ -95,9 +95,10 @@ def test_the_queues_of_both_transports_fit_and_their_gap_does_not() -> None:
             "credits": 8,
             "use": 0.9482,
             "variation": 0.05,
-            "converged_us": 100.0,
+            "held_us": 100.0,
+            "ramped_us": 100.0,
         }
-        for what, name, seed in product(("come and go", "join"), fig13.TRANSPORTS, SEEDS)
+        for what, name, seed in product(("come and go", "join"), fig13.JOINING, SEEDS)
     ]
     found = verdict(fig13.check({"rows": pl.DataFrame(rows)}), "fig13-max-data-queue")
     assert found == (

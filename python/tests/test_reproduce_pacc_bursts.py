@@ -54,11 +54,11 @@ def test_medians_count_what_never_happened_as_later_than_all() -> None:
     assert burst.spread(pl.Series([math.inf, math.inf]), 0, "us") == "never"
 
 
-def test_shares_are_settled_from_the_first_of_five_good_samples() -> None:
-    rates = np.asarray([[5.0, 10, 10, 10, 10, 10, 10], [15.0, 10, 7, 10, 10, 10, 10]])
-    assert fig06.settled(rates, 10) == math.inf, "four are not enough"
-    rates[1, 2] = 11.9
-    assert fig06.settled(rates, 10) == 1
+def test_shares_are_settled_when_they_are_kept_for_as_long_again() -> None:
+    rates = np.asarray([[10.0] * 7, [5.0, 10, 7, 10, 10, 10, 10]])
+    assert fig06.settled(rates, 10) == math.inf, "three more after the fourth are not enough"
+    rates = np.asarray([[10.0] * 8, [5.0, 10, 7, 10, 10, 10, 10, 10.9]])
+    assert fig06.settled(rates, 10) == 4
 
 
 def test_flows_join_one_by_one_and_leave_in_the_same_order() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,14 +22,6 @@ CEILING = FRAME / (CREDIT + FRAME)
 CEILING_RANDOM = CEILING * CREDIT / 88
 
 
-@dataclass(frozen=True)
-class Convergence:
-    """The times at which flows reached their share, in averages since the last one joined; NaN if never."""
-
-    first: float
-    held: float
-
-
 def binned(run: Run, series: str, start_s: float, width_s: float) -> tuple[list[str], Floats]:
     """A sampled series averaged over bins of `width_s` from `start_s` on: entities, and a row for each.
 
@@ -45,30 +36,6 @@ def binned(run: Run, series: str, start_s: float, width_s: float) -> tuple[list[
     after = table.filter(pl.col("time_s") > start_s + every / 2).select(names).to_numpy().T
     bins = after.shape[1] // count
     return names, after[:, : bins * count].reshape(len(names), bins, count).mean(axis=2)
-
-
-def convergence(rates: Floats, share: float, *, tolerance: float = 0.1, hold: int = 3) -> Convergence:
-    """The first average in which all rates (rows of averages) are within `tolerance` of the share.
-
-    `first`: the number of the first such average, from 1 on. `held`: that of the first from which on `hold` in a row
-    are. NaN if there is none.
-    """
-    inside: NDArray[np.bool_] = np.all(np.abs(rates - share) <= tolerance * share, axis=0)
-    runs = np.asarray([bool(inside[i : i + hold].all()) for i in range(max(0, len(inside) - hold + 1))], dtype=np.bool_)
-    return Convergence(*(float(np.argmax(ok)) + 1 if ok.any() else float("nan") for ok in (inside, runs)))
-
-
-def settles(rates: Floats, share: float, *, window: int, hold: int, tolerance: float = 0.1) -> float:
-    """After how many bins all rates (rows) are within `tolerance` of the share and stay there for `hold` bins.
-
-    What is compared is the mean of the `window` bins that follow, since a bin of few packets can't show 10 %. NaN if
-    that never happens.
-    """
-    sums = np.cumsum(np.pad(rates, ((0, 0), (1, 0))), axis=1)
-    means = (sums[:, window:] - sums[:, :-window]) / window
-    inside: NDArray[np.bool_] = np.all(np.abs(means - share) <= tolerance * share, axis=0)
-    held = np.convolve(inside, np.ones(hold), mode="valid") >= hold - 0.5
-    return float(np.argmax(held)) if held.any() else float("nan")
 
 
 def fairness(rates: Floats) -> float:

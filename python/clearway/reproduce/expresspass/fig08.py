@@ -5,10 +5,11 @@ rate. And Fig. 7: what the start of a flow costs with the request on the SYN, an
 Unstated, and chosen here:
 
 * **Rate and round trip**: 10 Gbps, 100 us (stated for Fig. 8 (b), as in Fig. 16).
-* **Converged**: the first round trip from which on the mean of the next 20 is within 10 % of its share for both
-  flows, at ten starts in a row. A round trip alone holds 73 frames, and credits are dropped at random: two settled
-  flows cross the 10 % again and again. Counted from the moment at which the new flow asks; its first data can arrive
-  1.5 round trips later. Forty offsets within a round trip.
+* **Converged**: by [the one criterion](../verdicts.md#when-flows-have-converged), in windows of three round trips: one
+  holds 39 packets of each flow, too few to tell 10 %. It counts from the moment at which the new flow asks; its first
+  data can arrive 1.5 round trips later. Forty offsets within a round trip, watched for 150.
+* **Ramped up** (E17-30): the paper says "convergence time (or ramp-up time)". That is read as the first round trip in
+  which the new flow has 0.9 of its share, whatever comes after, under the law as printed.
 * **w_init**: 1/2 as stated.
 * **Fig. 8 (b)**: one flow of 1,460 B alone; the sender stops its credits after the default idle time, a round trip.
 * **Fig. 7**: a flow of one packet in the same network. The delay at the start is the time from opening to the first
@@ -24,17 +25,19 @@ from matplotlib.figure import Figure as Picture
 
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
+from clearway.reproduce.convergence import joining, never, quotient, times, window_rtts, words
 from clearway.reproduce.expresspass.common import dumbbell
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.quantities import CEILING, CREDIT, FRAME, PAYLOAD, binned, settles
+from clearway.reproduce.quantities import CEILING, CREDIT, FRAME, PAYLOAD
 from clearway.result import Run
 
 ALPHAS = {"1": 1.0, "1/2": 0.5, "1/4": 0.25, "1/8": 0.125, "1/16": 0.0625, "1/32": 0.03125}
 READINGS = {"default": {}, "printed": {"feedback": "sigcomm17-printed"}}
 RTT_US, START_US = 100, 10_000
 SEEDS = range(1, 41)
-WINDOW, HOLD = 20, 10
+RATE_BPS = 10e9
+HELD, RAMPED = "held_rtts", "ramped_rtts"
 
 
 def jobs(_: str) -> list[Job]:
@@ -93,12 +96,12 @@ def start(way: str) -> Job:
 
 def measure(job: Job, run: Run) -> Tables:
     """Round trips until both have their share; credits wasted; the completion time of one packet."""
-    row = {"first_rtts": float("nan"), "wasted": float("nan"), "fct_us": float("nan")}
+    row = dict.fromkeys(("held_rtts", "ramped_rtts", "wasted", "fct_us"), float("nan"))
     if job.params["what"] == "two flows":
-        share = CEILING * 10e9 * PAYLOAD / FRAME / 2
-        _, rates = binned(run, "throughput", job.params["start_us"] * 1e-6, RTT_US * 1e-6)
-        found = settles(rates, share, window=WINDOW, hold=HOLD)
-        row["first_rtts"] = found if found == found else float(rates.shape[1])
+        rtt_s, share = RTT_US * 1e-6, CEILING * RATE_BPS * PAYLOAD / FRAME / 2
+        both = joining(run, job.params["start_us"] * 1e-6, share, every_s=rtt_s / 10, before_s=10 * rtt_s)
+        row["held_rtts"] = both.held(window_rtts(both.packets_per_s * rtt_s) * rtt_s) / rtt_s
+        row["ramped_rtts"] = both.ramp_up(rtt_s) / rtt_s
     else:
         row["wasted"] = float(run.flows["credits_wasted"].sum())
         row["fct_us"] = float(run.flows["fct_s"][0]) * 1e6
@@ -106,12 +109,16 @@ def measure(job: Job, run: Run) -> Tables:
 
 
 def summarise(tables: Tables) -> Tables:
-    """Means over the offsets, beside the credits wasted."""
+    """Medians over the offsets, beside the credits wasted."""
     rows = [
         {
             "initial_rate": name,
-            "round_trips": joined(tables, name, "default").mean,
-            "round_trips,_printed_law": joined(tables, name, "printed").mean,
+            "round_trips": words(times(joined(tables, name, "default"))),
+            "round_trips,_printed_law": words(times(joined(tables, name, "printed"))),
+            "runs_that_never_converge": never(joined(tables, name, "default")),
+            "with_the_printed_law": never(joined(tables, name, "printed")),
+            "ramped_up": words(times(joined(tables, name, "default", RAMPED))),
+            "ramped_up,_printed_law": words(times(joined(tables, name, "printed", RAMPED))),
             "credits_wasted": wasted(tables, name, 0.5),
             "with_w_init_1/16": wasted(tables, name, 0.0625),
         }
@@ -120,9 +127,9 @@ def summarise(tables: Tables) -> Tables:
     return {**tables, "shown": pl.DataFrame(rows)}
 
 
-def joined(tables: Tables, alpha: str, reading: str) -> stats.Estimate:
-    """Round trips until a new flow has its share."""
-    return stats.over_seeds(tables["rows"], "first_rtts", what="two flows", alpha=alpha, reading=reading)
+def joined(tables: Tables, alpha: str, reading: str, which: str = HELD) -> list[float]:
+    """Round trips until a new flow has its share, one an offset; NaN if it never came."""
+    return stats.per_seed(tables["rows"], which, what="two flows", alpha=alpha, reading=reading)
 
 
 def wasted(tables: Tables, alpha: str, w_init: float) -> float:
@@ -132,32 +139,37 @@ def wasted(tables: Tables, alpha: str, w_init: float) -> float:
 
 def check(tables: Tables) -> list[Finding]:
     """The verdicts on the figure's claims."""
-    printed = {case: joined(tables, case, "printed") for case in ("1", "1/32")}
-    note = f"printed law: {', '.join(f'{case}: {one:.1f}' for case, one in printed.items())}"
     here = claim("expresspass", "fig08a-convergence-vs-initial-rate")
-    under = {"sigcomm17-printed": joining(tables, "printed")}
+    first = {name: words(times(joined(tables, name, "printed", RAMPED))) for name in ALPHAS}
+    none = ", ".join(f"{case}: {never(joined(tables, case, 'printed'))}" for case in ("1", "1/32"))
     return [
-        judge.judge(here, joining(tables, "default"), note=note, readings=under),
+        judge.judge(
+            here,
+            joining_at(tables, "default"),
+            note=f"by the law as printed flows never converge in so many runs: {none}",
+            readings={
+                "sigcomm17-printed": joining_at(tables, "printed"),
+                "E17-30": joining_at(tables, "printed", RAMPED),
+            },
+            cause=judge.Unstated(
+                "The criterion, which the paper calls convergence or ramp-up time: by the law as printed a new flow "
+                f"first has its share in round trip {first['1']} from the full rate and {first['1/32']} from 1/32 of it "
+                "(E17-30), and never keeps it"
+            ),
+        ),
         waste(tables),
         beginning(tables),
     ]
 
 
-def joining(tables: Tables, reading: str) -> dict[str, judge.Measured]:
+def joining_at(tables: Tables, reading: str, which: str = HELD) -> dict[str, judge.Measured]:
     """Round trips until a new flow has its share at the first rates of the claim, and how they change with the rate."""
-    # A flow that has its share from the first round trip on took one.
-    took = {
-        name: [
-            1 + one
-            for one in stats.per_seed(tables["rows"], "first_rtts", what="two flows", alpha=name, reading=reading)
-        ]
-        for name in ALPHAS
-    }
+    took = {name: joined(tables, name, reading, which) for name in ALPHAS}
     return {
-        **{case: joined(tables, case, reading) for case in ("1", "1/32")},
-        "1/32 over 1": stats.paired_ratio(took["1/32"], took["1"]),
+        **{case: times(took[case]) for case in ("1", "1/32")},
+        "1/32 over 1": quotient(took["1/32"], took["1"]),
         **{
-            f"each halving, {before} to {after}": stats.paired_ratio(took[after], took[before])
+            f"each halving, {before} to {after}": quotient(took[after], took[before])
             for before, after in pairwise(ALPHAS)
         },
     }
@@ -199,9 +211,13 @@ def beginning(tables: Tables) -> Finding:
 def facts(tables: Tables) -> dict[str, object]:
     """The numbers that the prose names."""
     return {
-        "slow": joined(tables, "1/32", "default"),
-        "fast": joined(tables, "1", "default"),
-        "slow_printed": joined(tables, "1/32", "printed"),
+        "slow": words(times(joined(tables, "1/32", "default"))),
+        "fast": words(times(joined(tables, "1", "default"))),
+        "slow_ramped": words(times(joined(tables, "1/32", "printed", RAMPED))),
+        "fast_ramped": words(times(joined(tables, "1", "printed", RAMPED))),
+        "slow_ours": words(times(joined(tables, "1/32", "default", RAMPED))),
+        "fast_ours": words(times(joined(tables, "1", "default", RAMPED))),
+        "never_printed": never([one for name in ALPHAS for one in joined(tables, name, "printed")]),
         "most": wasted(tables, "1", 0.5),
         "least": wasted(tables, "1/32", 0.5),
     }
@@ -211,8 +227,13 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     """Round trips and wasted credits against the first rate."""
     picture, axes = grid(1, 2, width=9.2, height=2.9)
     shown = tables["shown"]
-    axes[0].plot(shown["initial_rate"], shown["round_trips"], label="default", **look.line(0))
-    axes[0].plot(shown["initial_rate"], shown["round_trips,_printed_law"], label="printed law", **look.line(7))
+    for reading, which, label, line in (
+        ("default", HELD, "kept, default", look.line(0)),
+        ("default", RAMPED, "ramped up, default", {**look.line(0), "ls": ":"}),
+        ("printed", RAMPED, "ramped up, printed law", {**look.line(7), "ls": ":"}),
+    ):
+        medians = [times(joined(tables, name, reading, which)).median().mean for name in ALPHAS]
+        axes[0].plot(list(ALPHAS), medians, label=label, **line)
     axes[0].plot(["1", "1/32"], [2, 14], "*", ms=11, color=look.ink, label="the paper")
     axes[0].set(title="Round trips until a new flow has its share", xlabel="initial rate / max_rate", ylim=(0, None))
     axes[0].legend(frameon=False)
@@ -236,6 +257,6 @@ FIGURE = Figure(
         "fig08b-credit-waste-vs-initial-rate",
         "fig07-credit-flow-state-machine",
     ),
-    shown={"shown": "Round trips until a new flow has its share (means over forty offsets), and credits wasted."},
+    shown={"shown": "Round trips until a new flow has its share (medians over forty offsets), and credits wasted."},
     captions={"initial-rate": "Convergence and waste against the initial rate; stars are the paper's numbers"},
 )

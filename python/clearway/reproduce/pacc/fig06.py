@@ -16,8 +16,9 @@ Unstated, and chosen here:
 * **Deviation from the fair share**: mean over all samples and active flows of the absolute difference, in Gbps; Jain's
   index of the active flows beside it. The first sample after a change is left out.
 * **Quick**: the paper says that PACC's flows "quickly" take and give bandwidth. Measured is the time from a change
-  until all active flows are within 20 % of their share (for HPCC, of its own share) in five samples in a row. What
-  counts is that they get there before the next change, 50 ms later, at each of the seven changes.
+  until all active flows have converged to their share (for HPCC, to its own share), by [the one
+  criterion](../verdicts.md#when-flows-have-converged) in windows of 1 ms. What counts is that they do so before the
+  next change, 50 ms later, at each of the seven changes.
 * **Nothing is drawn at random** but DCQCN's marks, which decide no verdict; so each scheme has one run.
 """
 
@@ -32,6 +33,7 @@ from matplotlib.figure import Figure as Picture
 from clearway.metrics import jain_index
 from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
+from clearway.reproduce.convergence import Joining
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.pacc.burst import ALPHA
@@ -82,6 +84,7 @@ SCHEMES = {
 }
 #: PACC and HPCC under the readings that change one of them.
 UNDER = {
+    "PACC-18": ("pacc, T_i 55 us", "hpcc"),
     "PACC-23": ("pacc, window", "hpcc"),
     "PACC-25": ("pacc, hpcc-ns3", "hpcc, hpcc-ns3"),
     "PACC-26": ("pacc", "hpcc, no window"),
@@ -124,12 +127,10 @@ def active(step: int) -> range:
 
 
 def settled(rates: Floats, share: float) -> float:
-    """The sample, counted from 0, from which on all rates are within 20 % of the share five times in a row."""
-    inside = np.all(np.abs(rates - share) <= 0.2 * share, axis=0)
-    for index in range(len(inside) - 4):
-        if inside[index : index + 5].all():
-            return float(index)
-    return math.inf
+    """The milliseconds after which all rates, one a millisecond in Gbps, have converged to the share."""
+    packets_per_s = share * 1e9 / (8 * PAYLOAD)
+    found = Joining(rates / share, 1e-3, 0.0, packets_per_s).held(1e-3) * 1e3
+    return math.inf if math.isnan(found) else found
 
 
 def measure(job: Job, run: Run) -> Tables:
