@@ -18,7 +18,7 @@ from clearway.reproduce.figure import Tables
 Change = Callable[[Job], Mapping[str, Any]]
 #: A figure's own judgement of its tables, or a part of it.
 Check = Callable[[Tables], list[Finding]]
-GOOD = ("reproduced", "trend reproduced")
+GOOD = ("reproduced", "trend reproduced", "holds under a reading")
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,25 @@ class Breaking:
         good = {name: broken[name] for name in claims if broken[name] != "not reproduced"}
         assert not good, f"breaking does not turn these red: {good}"
 
+    def loses_its_cause(self, change: Change, *claims: str) -> None:
+        """The claims fail for a cause that is known, and no longer once the simulations that prove it are broken."""
+        for known, changed in ((True, lambda _: {}), (False, change)):
+            kinds = {one.claim.id: one.cause.kind for one in self.findings(changed) if one.cause}
+            wrong = {name: kinds[name] for name in claims if (kinds[name] != "not isolated") is not known}
+            assert not wrong, f"the cause of these is not what it should be: {wrong}"
+
     def verdicts(self, change: Change) -> dict[str, Verdict]:
         """The verdicts by claim, with the scenarios changed."""
+        return {one.claim.id: one.verdict for one in self.findings(change)}
+
+    def findings(self, change: Change) -> list[Finding]:
+        """The findings, with the scenarios changed."""
         (figure,) = reproduce.find(self.figure)
         jobs = [job for job in figure.jobs("quick") if self.keep(job)]
         assert jobs, "no job is left"
         jobs = [replace(job, scenario={**job.scenario, **change(job)}) for job in jobs]
         tables = work.gather(figure, jobs, self.store, 1, lambda *_: None).tables
-        findings = self.check(tables) if self.check else figure.check(figure.summarise(tables))
-        return {one.claim.id: one.verdict for one in findings}
+        return self.check(tables) if self.check else figure.check(figure.summarise(tables))
 
 
 def having(**params: Any) -> Callable[[Job], bool]:
