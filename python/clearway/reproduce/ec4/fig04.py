@@ -318,7 +318,7 @@ def check_queue(tables: Tables) -> list[Finding]:
     text = ", ".join(f"{value.mean:.0f} KB at {flows}" for flows, value in queues(tables).items())
     inet = ", ".join(f"{value.mean:.0f} at {flows}" for flows, value in queues(tables, "inet").items())
     held = judge.Calculation(
-        "The least windows of 128 DCTCP flows, two segments each, are 394 KB, and the path holds at most 42 KB of them: "
+        "The least windows of 128 DCTCP flows, two segments each, are 394 KB, and the path holds at most 42 KB of it: "
         "with 256 flows at least 350 KB wait, whatever EC4 does."
     )
     floor = (
