@@ -14,6 +14,8 @@ from clearway.reproduce.stats import Estimate
 
 EC4: dict[str, Any] = {"name": "ec4"}
 DCTCP: dict[str, Any] = {"name": "dctcp", "g": 0.0625}
+#: DCTCP of INET, the library on which the paper ran (DCTCP-4).
+INET: dict[str, Any] = {**DCTCP, "profile": "inet"}
 EXPRESSPASS: dict[str, Any] = {"name": "expresspass"}
 NS2: dict[str, Any] = {"name": "expresspass", "profile": "ns2"}
 

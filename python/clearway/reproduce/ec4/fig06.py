@@ -4,7 +4,8 @@ its average, against N up to 256, for EC4 and ExpressPass.
 Unstated, and chosen here:
 
 * **Starts**: 7 us apart, ten segments to start with. Both decide the maximum, so DCTCP is also run with one segment to
-  start with and at least ("one segment").
+  start with and at least ("one segment"), and under the law of INET (`profile = "inet"`), on which the paper ran and
+  whose flows start with one segment and have no least window under a cut (DCTCP-4).
 * **Average**: of samples every 100 us in the second 100 ms (full: from 100 ms to 600 ms). The frame being sent is not
   counted.
 """
@@ -24,6 +25,7 @@ from clearway.reproduce.ec4.common import (
     COLORS,
     DCTCP,
     EC4,
+    INET,
     MIXED,
     PRINTED,
     SMALL_K,
@@ -50,7 +52,12 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], tuple[int
     "ec4, one segment": (EC4, ONE, SWITCH, FLOWS[-2:]),
     "ec4, one segment, K 25": (EC4, ONE, SMALL_K, FLOWS[-2:]),
     "ec4, printed": (PRINTED, DCTCP, SWITCH, FLOWS[-2:]),
+    "ec4, INET": (EC4, INET, SWITCH, FLOWS),
+    "ec4, INET, K 25": (EC4, INET, SMALL_K, FLOWS[-2:]),
+    "expresspass, INET": (MIXED["expresspass"], INET, SWITCH, FLOWS),
 }
+#: The reading with INET's DCTCP, as rows name it.
+BY_INET = "DCTCP is INET's (DCTCP-4)"
 
 
 def jobs(scale: str) -> list[Job]:
@@ -98,24 +105,41 @@ def summarise(tables: Tables) -> Tables:
 
 def check(tables: Tables) -> list[Finding]:
     """The verdicts on the figure's claims."""
-    most = mean(tables, "maximum", transport="ec4", flows=256)
     others = {name: mean(tables, "maximum", transport=name, flows=256).mean for name in CASES if name != "ec4"}
-    orders = {f"{what}, {flows} flows": order(tables, what, flows) for what in WHAT for flows in FLOWS}
-    text = "; ".join(f"{what}: {span([orders[f'{what}, {flows} flows'] for flows in FLOWS])}" for what in WHAT)
+    found = orders(tables)
+    text = "; ".join(f"{what}: {span([found[f'{what}, {flows} flows'] for flows in FLOWS])}" for what in WHAT)
     return [
         judge.judge(
             claim("ec4", "fig06-max-queue-256-flows"),
-            {"value": most, "over ExpressPass's": orders["maximum, 256 flows"]},
+            most(tables),
             form=",.0f",
             note="; ".join(f"{name}: {value:,.0f} KB" for name, value in others.items()),
+            readings={BY_INET: most(tables, ", INET")},
         ),
-        judge.judge(claim("ec4", "fig06-queue-ordering"), orders, text=f"EC4's over ExpressPass's: {text}"),
+        judge.judge(
+            claim("ec4", "fig06-queue-ordering"),
+            found,
+            text=f"EC4's over ExpressPass's: {text}",
+            readings={BY_INET: orders(tables, ", INET")},
+        ),
     ]
 
 
-def order(tables: Tables, what: str, flows: int) -> stats.Estimate:
+def most(tables: Tables, kind: str = "") -> dict[str, judge.Measured]:
+    """EC4's maximum with 256 flows, and what it is of ExpressPass's."""
+    over = order(tables, "maximum", 256, kind)
+    return {"value": mean(tables, "maximum", transport=f"ec4{kind}", flows=256), "over ExpressPass's": over}
+
+
+def orders(tables: Tables, kind: str = "") -> dict[str, stats.Estimate]:
+    """EC4's queues over ExpressPass's, by measure and number of flows."""
+    return {f"{what}, {flows} flows": order(tables, what, flows, kind) for what in WHAT for flows in FLOWS}
+
+
+def order(tables: Tables, what: str, flows: int, kind: str = "") -> stats.Estimate:
     """EC4's queue over ExpressPass's."""
-    return ratio(tables, what, {"transport": "ec4", "flows": flows}, {"transport": "expresspass", "flows": flows})
+    ours, theirs = ({"transport": f"{name}{kind}", "flows": flows} for name in ("ec4", "expresspass"))
+    return ratio(tables, what, ours, theirs)
 
 
 def facts(tables: Tables) -> dict[str, object]:
