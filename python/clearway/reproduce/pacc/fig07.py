@@ -9,8 +9,8 @@ Unstated, and chosen here:
   flows.
 * **Length**: at the whole size flows arrive for 30 ms in WebSearch and 15 ms in FB_Hadoop at half load; a run ends when
   all are delivered. What counts are the flows that start between the first sixth of that time and the last, so that
-  the network is neither filling nor draining. From 0.35 of that size on they are enough for a 99th percentile of each
-  class of sizes; below it a class without one has no row.
+  the network is neither filling nor draining. From about half of that size on they are enough for a 99th percentile of
+  each class of sizes in WebSearch; below it a class may have none, and what needs it does not hold.
 * **Seeds**: five, the same flows for every transport; reductions are paired by seed.
 * **Workloads**: the distributions in the files of HPCC's code, with straight lines between their points.
 * **Completion time** as HPCC's code has it: until the last acknowledgement is back at the sender.
@@ -20,7 +20,8 @@ Beside the four transports, at the middle load, with one thing changed at a time
 
 * **pacc, window**: HPCC's variable window, and nothing else (PACC-29);
 * **rocev2, window**: the control: line rate and a fixed window of 40.5 KB, and nothing that marks, notifies or cuts;
-* at the whole size also the transports of the other readings.
+* at the size that decides also DCQCN and TIMELY with a window (PACC-23, all four have one then), and at the whole size
+  the transports of all readings.
 """
 
 from __future__ import annotations

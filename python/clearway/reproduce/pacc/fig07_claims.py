@@ -177,20 +177,29 @@ def check_classes(tables: Tables) -> list[Finding]:
                 for case, column in (("average", "mean_s"), ("tail", "p99_s"))
             }
 
-        control = quantities(DEFAULT | {"PACC": CONTROL})
-        text = ", ".join(f"{case} {judge.estimate_of(value).mean:.1f}" for case, value in control.items())
+        default, control = quantities(DEFAULT), quantities(DEFAULT | {"PACC": CONTROL})
         found.append(
             judge.judge(
                 claim("pacc", name),
-                quantities(DEFAULT),
-                form=".1f",
-                note=f"% less than the best other; {CONTROL}: {text}",
+                default,
+                text=percents(default),
+                note=f"less than the best other; {CONTROL}: {percents(control)}",
                 reading=READING,
                 readings=under(tables, quantities),
-                cause=windows(tables, quantities),
+                cause=windows(tables, quantities, text=lambda names, made=quantities: percents(made(names))),
             )
         )
     return found
+
+
+def percents(values: Mapping[str, judge.Measured]) -> str:
+    """The reductions of the average and of the tail, in words."""
+    texts = []
+    for case, value in values.items():
+        found = judge.estimate_of(value)
+        none = "unknown, since a 99th percentile takes 1,000 flows of the class"
+        texts.append(f"{case}: {none if math.isnan(found.mean) else found.text('.1f', '%')}")
+    return ", ".join(texts)
 
 
 def check_breakdown(tables: Tables) -> Finding:

@@ -30,10 +30,8 @@ SPLIT, HUGE_FROM = 100_000, 3_000_000
 WINDOWED, CONTROL = "pacc, window", "rocev2, window"
 #: Middle load: PACC alone with a window, and the control.
 BESIDE: dict[str, dict[str, Any]] = {WINDOWED: VARIANTS[WINDOWED], CONTROL: {"name": "rocev2", "window": WINDOW}}
-#: At the paper's size, middle load: the transports of all readings.
-OTHERS: dict[str, dict[str, Any]] = {
-    name: VARIANTS[name] for names in READINGS.values() for name in names.values() if name in VARIANTS
-}
+#: The readings whose transports are run, at the middle load: at the size that decides, and at the paper's size.
+READ = {SIZES[-1]: ("PACC-23", "PACC-29"), 1: tuple(READINGS)}
 
 
 def jobs(scale: str) -> list[Job]:
@@ -42,7 +40,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def at(size: float) -> list[Job]:
-    """The runs at a share of the paper's size: below it at the middle load alone, and without most readings.
+    """The runs at a share of the paper's size: below it at the middle load alone.
 
     As many flows arrive at each load: the lower it is, the longer they do.
     """
@@ -56,11 +54,20 @@ def at(size: float) -> list[Job]:
 
 def compared(size: float) -> Iterator[tuple[float, str, Mapping[str, Any]]]:
     """The loads and transports of a size."""
-    whole = size == 1
-    for load in LOADS if whole else (MIDDLE,):
-        beside = (BESIDE | (OTHERS if whole else {})) if load == MIDDLE else {}
+    for load in LOADS if size == 1 else (MIDDLE,):
+        beside = BESIDE | others(size) if load == MIDDLE else {}
         for name, transport in (TRANSPORTS | beside).items():
             yield load, name, transport
+
+
+def others(size: float) -> dict[str, dict[str, Any]]:
+    """The transports of the readings that are run at a size."""
+    return {
+        name: VARIANTS[name]
+        for reading in READ.get(size, ())
+        for name in READINGS[reading].values()
+        if name in VARIANTS
+    }
 
 
 def job(workload: str, load: float, name: str, transport: Mapping[str, Any], seed: int, span_ms: float) -> Job:
