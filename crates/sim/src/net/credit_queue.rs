@@ -275,7 +275,8 @@ mod tests {
     fn a_credit_may_take_the_place_of_any_that_waits_and_then_stands_at_the_end() {
         let mut queue = CreditQueue::new(CreditShaping::PAPER.room(12));
         // The first place is another one than that of the first credit, and more credits wait than have places.
-        (0..3).for_each(|number| assert!(queue.push(credit(number, 84), ps(0)) && queue.pop(ps(0)).is_some()));
+        (0..3)
+            .for_each(|number| assert!(queue.push(credit(number, 84), ps(0)) && queue.pop(ps(0)).is_some()));
         (0..12).for_each(|number| assert!(queue.push(credit(number, 80 + number as u32), ps(0))));
         assert_eq!(queue.replace(12, credit(12, 92)), None, "no credit waits there");
         for (place, replaced) in [(0, 0), (6, 7), (10, 12), (11, 14)] {
