@@ -199,7 +199,7 @@ def check(tables: Tables) -> list[Finding]:
     fair = {name: each(tables, name, "fairness") for name in VARIANTS}
     least = {name: min(of.values(), key=lambda one: one.mean) for name, of in fair.items()}
     beside = "; ".join(f"{name}: {one.mean:.3f}" for name, one in least.items() if name != "rcp")
-    says = "With 1,024 flows a share is below a frame in ten round trips, and RCP's rates oscillate; its gain alpha is 0.1."
+    says = "With 1,024 flows, each below a frame in ten round trips, RCP's rates oscillate; here its gain alpha is 0.1."
     found.append(
         judge.judge(
             claim("expresspass", "fig15-fairness"),
