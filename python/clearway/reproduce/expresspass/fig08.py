@@ -153,7 +153,7 @@ def check(tables: Tables) -> list[Finding]:
             },
             cause=judge.Unstated(
                 "The criterion, which the paper calls convergence or ramp-up time: by the law as printed a new flow "
-                f"first has its share in round trip {first['1']} from the full rate and {first['1/32']} from 1/32 of it "
+                f"first has its share in round trip {first['1']} from the full rate, {first['1/32']} from 1/32 of it "
                 "(E17-30), and never keeps it"
             ),
         ),
