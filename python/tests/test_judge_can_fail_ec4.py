@@ -20,7 +20,6 @@ from clearway.reproduce.ec4 import fig04, fig08, fig09
 from clearway.reproduce.expresspass import text as expresspass
 from clearway.reproduce.pacc import text as pacc
 
-
 #: EC4 whose rate starts low and grows by a thousandth of what it lacks, without HIGH mode.
 SLOW = {"initial_rate": 0.01, "omega_mid": 0.001, "omega_init": 0.001, "omega_min": 0.001, "mode_threshold": 1_000_000}
 
