@@ -17,6 +17,7 @@ import clearway
 from clearway import reproduce
 from clearway.jobs import sources
 from clearway.reproduce import Claim, Figure, Finding, Job, judge, record, rules, scoreboard, stale, stats
+from clearway.reproduce.causes import Cause, Evidence
 from clearway.reproduce.expresspass import common, fig10
 from clearway.reproduce.rules import Condition, Rule
 from clearway.reproduce.stats import Estimate
@@ -369,3 +370,70 @@ def test_a_hash_of_scenarios_does_not_depend_on_where_the_package_lies(monkeypat
         return record.jobs_hash([Job({"seed": 1}, {"traffic": [{"path": f"{place}/pac/a.txt"}]})])
 
     assert at("/work/a") == at("/home/b")
+
+
+def test_one_change_that_makes_a_claim_hold_is_its_cause(by: Callable[[Rule], None]) -> None:
+    by(Rule((Condition("it is faster", "ratio", least=1),)))
+    here = claimed(10, tolerance=0.1)
+    measured = {"value": 40.0, "ratio": 0.5}
+    mended = judge.Change("Its window.", {"value": 10.5, "ratio": 2.0})
+    found = judge.judge(here, measured, cause=mended)
+    assert found.verdict == "not reproduced"
+    assert found.cause is not None
+    assert (found.cause.kind, found.cause.says.startswith("Its window.")) == ("one change", True)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [(20.0, "in part"), (21.0, "not isolated"), (40.0, "not isolated"), (90.0, "not isolated")]
+)
+def test_a_change_that_leaves_more_than_half_of_the_distance_is_no_cause(
+    by: Callable[[Rule], None], value: float, kind: str
+) -> None:
+    by(Rule())
+    # The edge is 11, and halfway to it from 40 on a logarithmic scale is 20.98.
+    found = judge.judge(claimed(10, tolerance=0.1), 40.0, cause=judge.Change("Its window.", value))
+    assert found.cause is not None
+    assert found.cause.kind == kind
+    assert ("window" in found.cause.says) == (kind == "in part")
+
+
+def test_a_change_that_mends_one_failing_part_of_two_is_a_cause_in_part(by: Callable[[Rule], None]) -> None:
+    by(Rule((Condition("it is faster", "a", least=1), Condition("it is fairer", "b", least=1))))
+    here = claimed({}, kind="trend")
+    found = judge.judge(here, {"a": 0.5, "b": 0.5}, cause=judge.Change("Its start.", {"a": 1.5, "b": 0.5}))
+    assert found.cause is not None
+    assert found.cause.kind == "in part"
+
+
+def test_the_strongest_of_several_causes_counts_and_a_claim_that_holds_has_none(by: Callable[[Rule], None]) -> None:
+    by(Rule())
+    evidence: list[Evidence] = [
+        judge.Unstated("The buffer."),
+        judge.Change("Its start.", 10.0),
+        judge.Calculation("By arithmetic."),
+    ]
+    assert judge.judge(claimed(10), 10.0, cause=evidence).cause is None
+    found = judge.judge(claimed(10), 40.0, cause=evidence)
+    assert found.cause is not None
+    assert found.cause.kind == "one change"
+
+
+def test_a_claim_that_does_not_hold_without_evidence_is_not_isolated_and_an_open_interval_is_a_matter_of_seeds(
+    by: Callable[[Rule], None],
+) -> None:
+    by(Rule())
+    (failed, open_) = (judge.judge(claimed(10), value).cause for value in (40.0, Estimate(10, 5, 15, 5)))
+    assert failed is not None
+    assert open_ is not None
+    assert (failed.kind, open_.kind) == ("not isolated", "seeds")
+    unstated = judge.undecidable(claimed(10), "the buffer").cause
+    assert unstated is not None
+    assert (unstated.kind, unstated.says) == ("unstated", "the buffer")
+
+
+def test_a_cause_outlives_its_record_and_the_board_counts_it() -> None:
+    here = next(iter(reproduce.claims("pac").values()))
+    found = Finding(here, "1", "not reproduced", cause=Cause("in part", "Its start."))
+    assert record.Row.of(found, "pac").finding() == found
+    score = scoreboard.Score("pac", here, found, "pac/fig13")
+    assert scoreboard.causes([score]) == {"in part": 1}

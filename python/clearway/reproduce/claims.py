@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any, Literal, get_args
 
 from clearway._clearway import Error
+from clearway.reproduce.causes import Cause
 
 #: Verdicts on a claim; `docs/verdicts.md` says when each is given.
 Verdict = Literal[
@@ -26,6 +27,8 @@ Verdict = Literal[
 ]
 #: All verdicts, in the order of the scoreboard's columns.
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+#: Verdicts of a claim that holds as it is measured.
+HOLDING: tuple[Verdict, ...] = ("reproduced", "trend reproduced")
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,13 @@ class Finding:
     seeds: int = 1
     #: The numbers of the claim that were measured within their tolerance, and how many it has.
     cells: tuple[int, int] = (0, 0)
+    #: The reason why the claim does not hold; None where it does, and where no simulation tests it.
+    cause: Cause | None = None
+
+    @property
+    def remark(self) -> str:
+        """The text that a page has beside the verdict."""
+        return "; ".join(text for text in (self.note, self.cause.text if self.cause else "") if text)
 
 
 @cache

@@ -7,6 +7,7 @@
 * A claim of a number whose conditions hold, though the number does not, is a *trend reproduced*.
 * The default reading of the transport counts. A claim that fails under it and holds under another one *holds under a
   reading*, which the row names.
+* A claim that does not hold has a cause (`causes.py`), and what proves it is held against the same rule.
 """
 
 from __future__ import annotations
@@ -15,9 +16,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from clearway.reproduce.claims import Claim, Finding, Verdict
+from clearway.reproduce.causes import Calculation, Cause, Change, Evidence, Unstated, distance, effect, strongest
+from clearway.reproduce.claims import HOLDING, Claim, Finding, Verdict
 from clearway.reproduce.rules import Condition, Rule, rule
 from clearway.reproduce.stats import Estimate, exact
+
+# What figures use; the kinds of evidence for a cause are at hand here.
+__all__ = [
+    "Calculation", "Change", "Measured", "Unstated", "arithmetic", "contradiction", "given", "judge", "not_applicable",
+    "undecidable",
+]  # fmt: skip
 
 #: A measured number, with an interval where something was drawn.
 Measured = float | int | Estimate
@@ -36,23 +44,60 @@ def judge(
     reading: str = "default",
     readings: Mapping[str, Mapping[str, Measured]] | None = None,
     part: bool = False,
+    cause: Evidence | Sequence[Evidence] = (),
 ) -> Finding:
     """A claim held against its number, if it has one, and against the conditions of its rule.
 
     `measured` has the quantities by name: `value` for a claim of one number (or that number alone), an entry for each
     case of a claim of several, and all that the conditions are about. `text` says in the row what was measured; without
     it the numbers stand there. `readings` has the quantities under other readings, by their names. `part` says that
-    another figure measures what the rest of the conditions are about; the worse of the two verdicts counts.
+    another figure measures what the rest of the conditions are about; the worse of the two verdicts counts. `cause` is
+    the evidence why the claim does not hold; if there are several the strongest counts.
     """
-    quantities = dict(measured) if isinstance(measured, Mapping) else {"value": measured}
+    quantities = named(measured)
     found = judged(claim, quantities, text, form, note, reading, part)
     if found.verdict == "not reproduced":
         for name, others in (readings or {}).items():
             under = judged(claim, dict(others), "", form, "", name, part)
-            if under.verdict in ("reproduced", "trend reproduced"):
+            if under.verdict in HOLDING:
                 says = f"under `{name}`: {under.measured}"
                 return replace(found, verdict="holds under a reading", note=join(says, note), reading=name)
-    return found
+    if found.verdict in HOLDING:
+        return found
+    given = [cause] if isinstance(cause, Evidence) else list(cause)
+    known = [cause_of(claim, quantities, one, part) for one in given]
+    open_ = Cause("seeds" if found.verdict == "undecidable" else "not isolated")
+    return replace(found, cause=strongest([*known, open_]))
+
+
+def named(measured: Measured | Mapping[str, Measured]) -> dict[str, Measured]:
+    """Quantities by their names; a number alone is the claim's value."""
+    return dict(measured) if isinstance(measured, Mapping) else {"value": measured}
+
+
+def cause_of(claim: Claim, quantities: Mapping[str, Measured], evidence: Evidence, part: bool) -> Cause:
+    """The cause of a claim that does not hold, by what its evidence shows."""
+    if isinstance(evidence, Calculation):
+        return Cause("calculation", evidence.says)
+    if isinstance(evidence, Unstated):
+        return Cause("unstated", evidence.says)
+    changed = named(evidence.measured)
+    under = judged(claim, changed, "", ".3g", "", "default", part)
+    kind = effect(distances(claim, quantities), distances(claim, changed), under.verdict in HOLDING)
+    if kind == "not isolated":
+        return Cause(kind)
+    return Cause(kind, f"{evidence.says} With that change alone: {under.measured}.")
+
+
+def distances(claim: Claim, quantities: Mapping[str, Measured]) -> dict[str, float]:
+    """The distance of each number of a claim from its tolerance, and of each quantity from a condition's limits."""
+    by = rule(claim.paper, claim.id)
+    found = {name: by_statistic(estimate_of(value), by).mean for name, value in quantities.items()}
+    cells = cells_of(claim, {name: exact(value) for name, value in found.items()})
+    far = {name: distance(found[name], *claim.band(case)) for name, case in cells.items()}
+    for one in by.conditions:
+        far |= {f"{one.says}: {name}": distance(found[name], one.least, one.most) for name in one.names(found)}
+    return far
 
 
 def judged(
@@ -157,7 +202,8 @@ def contradiction(claim: Claim, proof: str, *, measured: str = "-") -> Finding:
 
 def undecidable(claim: Claim, unstated: str, *, measured: str = "-", note: str = "") -> Finding:
     """A claim whose answer depends on what the paper leaves unstated: `unstated` names it."""
-    return Finding(claim, measured, "undecidable", join(f"unstated: {unstated}", note), "-", 1)
+    cause = Cause("unstated", unstated)
+    return Finding(claim, measured, "undecidable", join(f"unstated: {unstated}", note), "-", 1, cause=cause)
 
 
 def not_applicable(claim: Claim, reason: str) -> Finding:

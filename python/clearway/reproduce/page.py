@@ -27,7 +27,7 @@ def finding_texts(findings: list[Finding]) -> Texts:
             one.claim.tolerance_text,
             str(one.seeds) if one.seeds > 1 else "-",
             one.verdict,
-            one.note,
+            one.remark,
         ]
         for one in findings
     ]
@@ -35,7 +35,7 @@ def finding_texts(findings: list[Finding]) -> Texts:
 
 def brief_texts(findings: list[Finding]) -> Texts:
     """Claims beside what was measured, in few enough columns for a terminal."""
-    rows = [[one.claim.id, one.claim.text, one.measured, one.verdict, one.note] for one in findings]
+    rows = [[one.claim.id, one.claim.text, one.measured, one.verdict, one.remark] for one in findings]
     return ["claim", "paper", "measured", "verdict", "remark"], rows
 
 

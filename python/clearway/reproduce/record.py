@@ -12,6 +12,7 @@ from clearway import _clearway
 from clearway._clearway import Error
 from clearway.folder import CHECKSUM, checksum
 from clearway.jobs import sources
+from clearway.reproduce.causes import Cause, CauseKind
 from clearway.reproduce.claims import Finding, Verdict, claims, claims_text
 from clearway.reproduce.figure import Figure, Job, Reproduction
 from clearway.reproduce.rules import rule, rules_text
@@ -34,6 +35,8 @@ class Row:
     cells: tuple[int, int] = (0, 0)
     #: The results at smaller sizes, from small to large: the share of the paper's size, the number, the verdict.
     smaller: tuple[tuple[float, str, Verdict], ...] = ()
+    #: The reason why the claim does not hold: the kind of cause and its sentence; None where it holds.
+    cause: tuple[CauseKind, str] | None = None
 
     @classmethod
     def of(cls, finding: Finding, paper: str, smaller: Sequence[tuple[float, list[Finding]]] = ()) -> Row:
@@ -45,12 +48,16 @@ class Row:
             for other in findings
             if other.claim.id == one.claim.id
         )
-        return cls(one.claim.id, paper, one.measured, one.verdict, one.note, one.reading, one.seeds, one.cells, before)
+        cause = (one.cause.kind, one.cause.says) if one.cause else None
+        return cls(
+            one.claim.id, paper, one.measured, one.verdict, one.note, one.reading, one.seeds, one.cells, before, cause
+        )
 
     def finding(self) -> Finding:
         """The finding that this row was made from."""
         claim = claims(self.paper)[self.claim]
-        return Finding(claim, self.measured, self.verdict, self.note, self.reading, self.seeds, self.cells)
+        cause = Cause(*self.cause) if self.cause else None
+        return Finding(claim, self.measured, self.verdict, self.note, self.reading, self.seeds, self.cells, cause)
 
 
 @dataclass(frozen=True)
@@ -141,8 +148,9 @@ def save(kept: Record, folder: Path) -> Path:
 
 def read_row(row: Mapping[str, Any]) -> Row:
     """A row as it was before it was written."""
-    lists = {"cells": tuple(row.get("cells", (0, 0))), "smaller": tuple(map(tuple, row.get("smaller", ())))}
-    return Row(**{**row, **lists})
+    smaller = tuple(map(tuple, row.get("smaller", ())))
+    cause = tuple(found) if (found := row.get("cause")) else None
+    return Row(**{**row, "cells": tuple(row.get("cells", (0, 0))), "smaller": smaller, "cause": cause})
 
 
 def load(figure: Figure, folder: Path) -> Record | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from clearway.reproduce.causes import KINDS, Cause, CauseKind
 from clearway.reproduce.claims import VERDICTS, Claim, Finding, Verdict, claims
 from clearway.reproduce.figure import Figure
 from clearway.reproduce.page import table_md
@@ -93,6 +94,18 @@ def credit(of: Score) -> float:
     return inside / cells if cells > 1 else float(of.finding.verdict in GOOD)
 
 
+def cause(of: Score) -> Cause | None:
+    """The cause why a claim that a simulation tests does not hold, which older records lack; None where it holds."""
+    if of.finding is None or of.finding.verdict in (*GOOD, *UNTESTED):
+        return None
+    return of.finding.cause or Cause("not isolated")
+
+
+def causes(of: Iterable[Score]) -> Counter[CauseKind]:
+    """The number of claims that a simulation tests and that do not hold, by the kind of their cause; each once."""
+    return Counter(found.kind for one in once(of) if (found := cause(one)))
+
+
 def share(of: Iterable[Score]) -> float:
     """The share that holds of the claims that a simulation tests; each claim counts once, a table by its cells."""
     rows = tested(once(of))
@@ -111,6 +124,15 @@ def summary_texts(of: list[Score]) -> tuple[list[str], list[list[str]]]:
     return head, rows
 
 
+def cause_texts(of: list[Score]) -> tuple[list[str], list[list[str]]]:
+    """A row for each paper and one for all: how many of the claims that do not hold have which kind of cause."""
+    rows = []
+    for name, called in [*PAPERS.items(), ("all", "all")]:
+        found = causes(one for one in of if name in ("all", one.paper))
+        rows.append([called, str(found.total()), *(str(found[kind]) for kind in KINDS)])
+    return ["paper", "tested and not holding", *KINDS], rows
+
+
 def page(of: list[Score], figures: Mapping[str, Figure], folder: Path) -> str:
     """The scoreboard in Markdown, to stand beside the pages of the figures."""
     parts = [
@@ -122,6 +144,9 @@ def page(of: list[Score], figures: Mapping[str, Figure], folder: Path) -> str:
         "has the scale at which a claim was run, and which share of the paper's size its largest simulation has, by "
         "the bytes that applications send.",
         table_md(*summary_texts(of)),
+        "Each claim that does not hold has a cause, which is known in one of these ways; `not isolated` means that no "
+        "single change explains it yet.",
+        table_md(*cause_texts(of)),
         "Other pages: " + ", ".join(others(figures, folder)) + ".",
     ]
     for name, called in PAPERS.items():
@@ -171,6 +196,7 @@ def line(of: Score, figures: Mapping[str, Figure]) -> list[str]:
         return [f"`{claim.id}` ({claim.source})", says, "-", "-", claim.tolerance_text, "-", "-", "**none**", "-"]
     verdict = f"**{finding.verdict}**" if finding.verdict == "not reproduced" else finding.verdict
     remark = "" if finding.verdict in (*GOOD[:2], "not reproduced", "arithmetic") else finding.note
+    remark = "; ".join(text for text in (remark, finding.cause.text if finding.cause else "") if text)
     measured = finding.measured if not remark else f"{finding.measured} ({remark})".removeprefix("- ")
     command = f"[`reproduce {of.figure}`]({figures[of.figure].slug}.md)"
     seeds = str(finding.seeds) if finding.seeds > 1 else "-"
