@@ -134,6 +134,9 @@ def compare(
 ) -> Comparison:
     """Runs a scenario under each of the transports, with the same seed and so the same traffic.
 
+    A transport with parameters of its own, `"expresspass+tell_end=true"`, is one more: it stands beside
+    `"expresspass"` under that name.
+
     All are checked before the first is run. With `out`, the comparison is written to that folder at its end, as a
     whole, with a folder for each transport. Other transports of the same scenario, seed and settings that were compared
     there before stay beside them.

@@ -17,6 +17,7 @@ from clearway.cost import Meter
 from clearway.interrupt import Interrupted, Watch
 from clearway.machine import bytes_of, disk_left, memory_limit, most_resident, nearest
 from clearway.result import Run
+from clearway.scenario import variant
 from clearway.tables import PART, describe, frame, read_table
 
 #: A path to a scenario file, the text of one, or its content as a dict.
@@ -43,8 +44,9 @@ def run(
 
     `scenario` is a path, the text of a scenario (anything with a line break in it), or a dict of the same schema.
     `transport` replaces the transport of all its traffic, `seed` its seed, and `set` single keys:
-    `set={"switch.buffer": "1 MB"}`. With `out`, the results are written to that folder too (`Run.save`), and many flows
-    and samples leave memory for that disk while the run goes on, so that ten million fit into a gigabyte.
+    `set={"switch.buffer": "1 MB"}`. A transport may bring parameters of its own: `"expresspass+tell_end=true"`. With
+    `out`, the results are written to that folder too (`Run.save`), and many flows and samples leave memory for that
+    disk while the run goes on, so that ten million fit into a gigabyte.
 
     `progress=True` shows a bar on the terminal or in the notebook. A function is called at most ten times a second with
     a `Progress`; when it returns `False`, the run ends there and is returned with `interrupted` set. The interpreter is
@@ -151,6 +153,9 @@ def load_scenario(
     if seed is not None and not 0 <= seed < 2**64:
         raise _clearway.ScenarioError(f"seed = {seed}: write a whole number from 0 to {2**64 - 1}")
     settings = [(key, text_of(value)) for key, value in (set or {}).items()]
+    if transport is not None:
+        transport, own = variant.split(transport)
+        settings = [(key, value) for key, value in settings if key not in own] + list(own.items())
     limit = memory_limit() if memory is None else bytes_of(memory, "memory")
     disk = None if out is None else disk_left(Path(out))
     if isinstance(scenario, Mapping):

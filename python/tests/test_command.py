@@ -271,7 +271,7 @@ def test_the_demonstration_runs_in_small(cli: Cli, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "websearch" in done.stdout
     assert "<svg" in (tmp_path / "out" / "report" / "index.html").read_text("utf-8")
-    assert len(list((tmp_path / "out" / "demo-quick").iterdir())) == 8
+    assert len(list((tmp_path / "out" / "demo-quick").iterdir())) == 11
     elsewhere = cli("demo", "--scenarios", "nowhere")
     assert (elsewhere.returncode, elsewhere.stderr.count("\n")) == (2, 1)
 

@@ -108,6 +108,31 @@ def test_a_table_that_another_program_wrote_is_refused(tmp_path: Path) -> None:
         clearway.load(tmp_path)
 
 
+def test_a_transport_with_parameters_stands_beside_itself(tmp_path: Path) -> None:
+    told = "expresspass+tell_end=true+end_margin=0"
+    both = clearway.compare(SMALL, ["expresspass", told], out=tmp_path / "both")
+    assert list(both.runs) == ["expresspass", told]
+    waste = {name: int(run.flows["credits_wasted"].sum()) for name, run in both.runs.items()}
+    assert waste[told] < waste["expresspass"]
+    assert both.runs[told].label == told
+    assert clearway.load(tmp_path / "both" / told).hash == both.runs[told].hash
+    again = clearway.run(SMALL, transport="expresspass", set={"transport.tell_end": True, "transport.end_margin": 0})
+    assert again.hash == both.runs[told].hash
+    clearway.compare(SMALL, ["dctcp"], out=tmp_path / "both")
+    assert {path.name for path in (tmp_path / "both").iterdir() if path.is_dir()} == {"dctcp", "expresspass", told}
+
+
+def test_parameters_of_a_transport_come_before_those_of_all() -> None:
+    run = clearway.run(SMALL, transport="expresspass+alpha=0.25", set={"transport.alpha": 0.125})
+    assert "alpha = 0.25" in run.scenario
+
+
+@pytest.mark.parametrize("transport", ["dctcp+", "dctcp+g", "dctcp+g=", "dctcp+=1", "dctcp+g=0.1+g=0.2", "dctcp+g=1/2"])
+def test_parameters_of_a_transport_are_keys_with_values(transport: str) -> None:
+    with pytest.raises(clearway.Error, match="transport 'dctcp"):
+        clearway.run(SMALL, transport=transport)
+
+
 def test_compare_runs_the_same_traffic() -> None:
     both = clearway.compare(SMALL, ["expresspass", "dctcp"])
     assert both.table()["run"].to_list() == ["expresspass", "dctcp"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from clearway.command.names import SCENARIO, TRANSPORTS
+from clearway.command.names import SCENARIO, VARIANTS
 from clearway.command.run import run_json, saved_text
 from clearway.command.shared import console, notes, print_json, run_options, settings_dict
 from clearway.command.tables import print_runs
@@ -17,13 +17,19 @@ EXAMPLES = """\b
 Examples:
   clearway compare scenarios/websearch.toml --transports expresspass,dctcp
   clearway compare scenarios/websearch.toml --transports expresspass,dctcp --stacks own
+  clearway compare scenarios/incast.toml --transports expresspass,expresspass+tell_end=true
   clearway compare scenarios/incast.toml --transports expresspass,dctcp,cubic --json
 """
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("scenario", type=SCENARIO)
-@click.option("--transports", type=TRANSPORTS, required=True, help="Transports, separated by commas.")
+@click.option(
+    "--transports",
+    type=VARIANTS,
+    required=True,
+    help="Transports, separated by commas; +KEY=VALUE behind one sets a parameter of it alone.",
+)
 @run_options
 def compare(
     scenario: Path,

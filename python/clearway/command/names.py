@@ -54,6 +54,24 @@ class KnownList(Known):
         ]
 
 
+class Variant(Known):
+    """A name out of a list, with parameters behind it: `expresspass+tell_end=true`."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuses a name that is not in the list; parameters are checked with the scenario."""
+        super().convert(value.partition("+")[0].strip(), param, ctx)
+        return value
+
+
+class VariantList(KnownList):
+    """Names with parameters behind them, and commas between."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Leaves the names to the command, which tells empty and repeated ones apart."""
+        super().convert(",".join(one.partition("+")[0] for one in value.split(",")), param, ctx)
+        return value
+
+
 class Choice(click.Choice[str]):
     """One of a few words, with a suggestion where it is another."""
 
@@ -201,5 +219,7 @@ def papers_and_figures() -> Names:
 FIGURE = Known("figure", papers_and_figures)
 TRANSPORT = Known("transport", transports)
 TRANSPORTS = KnownList("transport", transports)
+VARIANT = Variant("transport", transports)
+VARIANTS = VariantList("transport", transports)
 WORKLOAD = Known("workload", workloads)
 SCENARIO = FileWith(".toml")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clearway.command.names import SCENARIO, TRANSPORT
+from clearway.command.names import SCENARIO, VARIANT
 from clearway.command.shared import console, notes, print_json, run_options, settings_dict
 from clearway.command.tables import print_runs
 from clearway.command.threads import say_threads
@@ -27,7 +27,7 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("scenario", type=SCENARIO)
-@click.option("--transport", type=TRANSPORT, help="Transport of all traffic, instead of the scenario's.")
+@click.option("--transport", type=VARIANT, help="Transport of all traffic, instead of the scenario's.")
 @run_options
 @click.option(
     "--checkpoint",
