@@ -30,6 +30,8 @@ from clearway.reproduce.quantities import incast
 from clearway.reproduce.stats import SEEDS, Estimate, estimate, paired_ratio
 from clearway.result import Run
 
+#: Columns at which eq. (6) is judged.
+PLACES = ("edge", "core")
 #: Threshold that each network starts with, in KB.
 BUFFERS = {"testbed": 80, "ns2-1g": 96, "ns2-10g": 375}
 FLOORS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0)
@@ -40,6 +42,8 @@ READINGS: dict[str, dict[str, Any]] = {
     "eq. (6), no eq. (2)": {"correction": "throughput", "adaptive": False},
     "eq. (6) with constants": {"correction": "line-rate"},
     "no correction": {"correction": "throughput", "lambda": 0},
+    "eq. (6), no marks": {"correction": "throughput", "ecn": False},
+    "no correction, no marks": {"correction": "throughput", "lambda": 0, "ecn": False},
     "no eq. (2)": {"adaptive": False},
     "turns": {"discipline": "round-robin"},
     "handshake's RTT": {"rtt_method": "handshake"},
@@ -148,18 +152,24 @@ def summarise(tables: Tables) -> Tables:
 def check(tables: Tables) -> list[Finding]:
     """The claim on eq. (6), which the default does not have."""
     here = claim("pac", "sec3c-deviation-correction")
-    places = ("edge", "core")
     with_, without, own = (
-        {place: at(tables, name, place) for place in places} for name in ("eq. (6)", "no correction", "default")
+        {place: at(tables, name, place) for place in PLACES} for name in ("eq. (6)", "no correction", "default")
     )
-    text = "; ".join(f"{place} {with_[place]:.0f} against {without[place]:.0f} Mbps" for place in places)
-    measured: dict[str, judge.Measured] = {
-        f"{place}, goodput over that without": paired_ratio(with_[place].draws, without[place].draws)
-        for place in places
-    }
-    measured |= {f"{place}, Mbps": with_[place] for place in places}
-    note = "with our own correction, the default: " + ", ".join(f"{place} {own[place]:.0f}" for place in places)
-    return [judge.judge(here, measured, text=text, note=note, reading="eq. (6), PAC-7")]
+    text = "; ".join(f"{place} {with_[place]:.0f} against {without[place]:.0f} Mbps" for place in PLACES)
+    note = "with our own correction, the default: " + ", ".join(f"{place} {own[place]:.0f}" for place in PLACES)
+    readings = {"eq. (6) without ECN, PAC-7": corrected(tables, ", no marks")}
+    measured = corrected(tables, "")
+    return [judge.judge(here, measured, text=text, note=note, reading="eq. (6), PAC-7", readings=readings)]
+
+
+def corrected(tables: Tables, marks: str) -> dict[str, judge.Measured]:
+    """Goodput with eq. (6), and over that without any correction."""
+    found: dict[str, judge.Measured] = {}
+    for place in PLACES:
+        with_, without = (at(tables, f"{name}{marks}", place) for name in ("eq. (6)", "no correction"))
+        found[f"{place}, goodput over that without"] = paired_ratio(with_.draws, without.draws)
+        found[f"{place}, Mbps"] = with_
+    return found
 
 
 def facts(tables: Tables) -> dict[str, object]:
@@ -167,7 +177,8 @@ def facts(tables: Tables) -> dict[str, object]:
     found: dict[str, object] = {}
     short = {"default": "own", "eq. (6)": "eq6", "eq. (6), no eq. (2)": "eq6_fixed", "no eq. (2)": "fixed",
              "turns": "turns", "print": "print", "code": "code", "first windows pass": "pass", "floor 0.3": "low",
-             "handshake's RTT": "shake", "no correction": "none"}  # fmt: skip
+             "handshake's RTT": "shake", "no correction": "none", "eq. (6), no marks": "unmarked",
+             "no correction, no marks": "bare"}  # fmt: skip
     for reading, name in short.items():
         for column in COLUMNS:
             found[f"{name}_{column.replace(', ', '_').replace(',', '')}"] = at(tables, reading, column).mean
