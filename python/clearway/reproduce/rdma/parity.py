@@ -6,8 +6,8 @@ Chosen here:
 * **Completion time** as that code has it: until the last acknowledgement is back at the sender (`acked_s`).
 * **Base round-trip time** of HPCC: 4.16 us, as its script computes it for this network.
 * **Seeds**: DCQCN's marks are drawn at random, there as here. Theirs is the mean of 30 runs, which differ in the run
-  number of ns-3's generator: 2,023 us +- 45 us for the first flow and 2,162 us +- 22 us for the last (95 %). Ours is the
-  mean of 51 (quick: 25) seeds with its interval. The other laws draw nothing, and have one run.
+  number of ns-3's generator: 2,023 us +- 45 us for the first flow and 2,162 us +- 22 us for the last (95 %). Ours is
+  the mean of 51 (quick: 25) seeds with its interval. The other laws draw nothing, and have one run.
 * HPCC's increase is 40 Mbps for one flow and 50 Mbps for two, as in the runs to compare with.
 """
 
