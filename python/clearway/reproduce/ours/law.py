@@ -49,6 +49,8 @@ LAWS: dict[str, dict[str, Any]] = {
     "w_min 0.02": {"w_min": 0.02},
 }
 Cell = tuple[int, int, int]
+#: The cell in which few flows stay unequal because their credits keep in step.
+LOCKED: Cell = (100, 100, 4)
 
 
 def cells() -> Iterator[Cell]:
@@ -183,6 +185,10 @@ def facts(tables: Tables) -> dict[str, object]:
         short = "together" if starts == STARTS[0] else "apart"
         found[f"long_{short}"] = of(tables, "jain_long", "default", starts, least)
         found[f"long_{short}_cell"] = name_of(least)
+        fair = [cell for cell in cells() if of(tables, "jain_long", "default", starts, cell).mean >= REQUIRED]
+        found[f"long_{short}_fair"] = len(fair)
+    locked = of(tables, "jain", "jitter 0.1 around the gap", STARTS[0], LOCKED)
+    found |= {"locked": of(tables, "jain", "default", STARTS[0], LOCKED), "unlocked": locked}
     few = [cell for cell in cells() if credits_a_round_trip(*cell) < 1]
     found["few"] = " and ".join(name_of(cell) for cell in few)
     found["few_jain"] = min(of(tables, "jain", "default", starts, cell).mean for cell in few for starts in STARTS)

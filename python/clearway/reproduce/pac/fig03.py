@@ -147,7 +147,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def shaped(rows: pl.DataFrame) -> dict[str, judge.Measured]:
-    """What 60K and 80K ACKs a second do in a setting."""
+    """The timeouts and the goodput with 60K and 80K ACKs a second in a setting."""
     beyond = rows.filter(pl.col("senders") >= FEW)
     return {
         "wasted_at_60k": wasted(rows, "60K/s"),

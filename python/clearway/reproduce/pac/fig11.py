@@ -158,7 +158,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def never_late(tables: Tables, name: str) -> dict[str, judge.Measured]:
-    """What was sent again with least timeouts from 200 ms down to 5 ms, and the round-trip times."""
+    """The segments sent again with least timeouts from 200 ms down to 5 ms, and the round-trip times."""
     return {
         "value": spurious(tables, name) + spurious(tables, f"{name}, 10 ms"),
         "p99 of the RTT, ms": at_100(tables, name, "rtt_p99_s", 1e3),
