@@ -64,8 +64,8 @@ from clearway.reproduce.expresspass.fig19_cells import (
 from clearway.reproduce.expresspass.fig19_queues import check_queues, growth, over_arrivals
 from clearway.reproduce.expresspass.realistic import (
     BUCKETS,
-    FEW,
     COLORS,
+    FEW,
     WORKLOADS,
     all_flows_at,
     p99_ratio,
