@@ -177,6 +177,9 @@ def check_classes(tables: Tables) -> list[Finding]:
                 for case, column in (("average", "mean_s"), ("tail", "p99_s"))
             }
 
+        def text(names: Names, bucket: str = bucket) -> str:
+            return percents(quantities(names, bucket))
+
         default, control = quantities(DEFAULT), quantities(DEFAULT | {"PACC": CONTROL})
         found.append(
             judge.judge(
@@ -186,7 +189,7 @@ def check_classes(tables: Tables) -> list[Finding]:
                 note=f"less than the best other; {CONTROL}: {percents(control)}",
                 reading=READING,
                 readings=under(tables, quantities),
-                cause=windows(tables, quantities, text=lambda names, made=quantities: percents(made(names))),
+                cause=windows(tables, quantities, text=text),
             )
         )
     return found
