@@ -21,6 +21,7 @@ from clearway.reproduce.pac import fig07
 from clearway.reproduce.readers import cards, pictures
 from clearway.reproduce.readers.headlines import frame, parsed
 from clearway.reproduce.readers.model import Limits, Mark, Paper, Value, between, marks, number, papers
+from clearway.reproduce.readers.model import limits as limits_of
 from clearway.reproduce.readers.scales import scale_of, value_text
 from clearway.reproduce.scoreboard import PAPERS, Score
 
@@ -163,6 +164,14 @@ def test_a_picture_has_the_papers_number_and_ours_on_one_scale() -> None:
 
 def limits(least: float, most: float, paper: float | None = None) -> Limits:
     return Limits(paper, between(least, most), least, most)
+
+
+def test_the_limit_that_a_paper_prints_is_on_the_scale_beside_its_tolerance() -> None:
+    bound = limits_of(claim("expresspass", "fig16-convergence-10g-dctcp-ratio"), "value")
+    assert (bound.paper, bound.least, bound.most, bound.says) == (80, 40, math.inf, "paper: at least 80")
+    scale = scale_of([Mark("", (Value(26.0, 23.0, 31.0),), bound)], True, 10, 300)
+    assert scale.low < 23
+    assert scale.high > 80
 
 
 def test_a_scale_holds_all_numbers_and_begins_at_zero_where_they_are_near() -> None:

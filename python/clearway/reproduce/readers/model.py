@@ -38,7 +38,7 @@ class Value:
 class Limits:
     """The range in which a number must lie for its claim to hold."""
 
-    #: The number that the paper prints; None where it prints a limit or nothing.
+    #: The number, or the one limit, that the paper prints; None where it prints two limits or nothing.
     paper: float | None
     #: The limits in words: those of the paper or, where it prints none, those of the claim's rule.
     says: str
@@ -225,7 +225,8 @@ def limits(claim: Claim, name: str) -> Limits:
         stated = claim.at(case)
         if isinstance(stated, dict):
             says = between(stated.get("min", -math.inf), stated.get("max", math.inf))
-            return Limits(None, f"paper: {says}", *claim.band(case))
+            (first, *second) = stated.values()
+            return Limits(None if second else float(first), f"paper: {says}", *claim.band(case))
         return Limits(float(stated), f"paper: {stated:,g}", *claim.band(case))
     conditions = [one for one in rule(claim.paper, claim.id).conditions if one.names({name: 0})]
     least = max((one.least for one in conditions), default=-math.inf)

@@ -31,9 +31,9 @@ def page(paper: Paper, figures: Mapping[str, Figure], images: str) -> str:
             counts_md(paper.counted, f"{images}/verdicts-{paper.name}.svg"),
             causes_md(paper),
             "## Ten claims in pictures",
-            "The diamond is the number that the paper prints. The dot is what Clearway measures, with its 95 % "
-            "interval over seeds. The green range is where the claim holds: the paper's number with the tolerance that "
-            "was fixed before anything was measured, or the limits that its words set.",
+            "The diamond is the number or limit that the paper prints. The dot is what Clearway measures, with its "
+            "95 % interval over seeds. The green range is where the claim holds: the paper's number with the tolerance "
+            "that was fixed before anything was measured, or the limits that its words set.",
             headlines_md(paper, figures, images),
             "## All claims, figure by figure",
             "A card has a claim in words, what the paper says, what was measured, and the verdict of [one "
