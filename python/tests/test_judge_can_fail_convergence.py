@@ -79,7 +79,7 @@ def test_dctcp_without_its_control_does_not_take_hundreds_of_round_trips(store: 
     """With a tiny g it halves its window at each mark, so that flows meet at once; without marks they never do."""
 
     def kept(job: Job) -> bool:
-        return job.params["rate_gbps"] == 10 and job.params["transport"] == "dctcp"
+        return bool(job.params["rate_gbps"] == 10 and job.params["transport"] == "dctcp")
 
     def check(tables: Tables) -> list[Finding]:
         here = claim("expresspass", "sec1-convergence-order-of-magnitude")

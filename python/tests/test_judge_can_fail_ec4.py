@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from breaking import Breaking, having, switch
 
+from clearway.plan import expresspass as planned
 from clearway.plan.pacc import Loop
 from clearway.reproduce import Job
-from clearway.reproduce.ec4 import fig04, fig08, fig09
+from clearway.reproduce.ec4 import fig04, fig08, fig09, realistic
 from clearway.reproduce.expresspass import text as expresspass
 from clearway.reproduce.pacc import text as pacc
 
@@ -40,7 +41,7 @@ def test_ec4_that_starts_slowly_and_hardly_grows_is_slower_than_dctcp_alone(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fig08, "FLOWS", {"web-search": 60, "cache-follower": 200, "data-mining": 40})
-    kept = having(case=tuple(fig08.CASES), seed=1)
+    kept = having(case=tuple(realistic.CASES), seed=1)
     figure = Breaking(store, "ec4/fig08", kept, lambda tables: [fig08.check_average(tables)])
     figure.turns_red(
         lambda job: first_part(job, **SLOW) if job.params["case"] == "ec4" else {},
@@ -83,7 +84,7 @@ def test_rates_whose_w_stays_large_never_come_down_to_the_last_step(monkeypatch:
         return found.verdict
 
     assert verdict() == "arithmetic"
-    whole = expresspass.trajectory
+    whole = planned.trajectory
     monkeypatch.setattr(expresspass, "trajectory", lambda one, *rest: whole(replace(one, w_min=0.2), *rest))
     assert verdict() == "not reproduced"
 

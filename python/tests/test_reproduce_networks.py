@@ -67,7 +67,9 @@ def test_a_class_counts_where_every_run_has_enough_flows() -> None:
 
 
 def test_we_are_compared_with_the_median_of_the_others() -> None:
-    tables = cells(**{name: [value] for name, value in zip(fig19.TRANSPORTS, (6.0, 1.0, 2.0, 4.0, 8.0), strict=True)})
+    tables = cells(
+        **{name: [value] for name, value in zip(fig19_cells.TRANSPORTS, (6.0, 1.0, 2.0, 4.0, 8.0), strict=True)}
+    )
     assert fig19.versus_others(tables, "web-server") == pytest.approx([2])
 
 

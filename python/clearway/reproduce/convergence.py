@@ -69,7 +69,7 @@ class Joining:
         return count * self.earliest(self.averages(window_s)[flow, count - 1 :: count] >= 1 - TOLERANCE)
 
     def inside(self, window_s: float) -> NDArray[np.bool_]:
-        """Whether all flows have their share, in each window that ends after time 0."""
+        """An answer for each window that ends after time 0: whether all flows have their share in it."""
         found: NDArray[np.bool_] = np.all(np.abs(self.averages(window_s) - 1) <= TOLERANCE + 1e-12, axis=0)
         return found
 
@@ -138,5 +138,5 @@ def words(value: stats.Estimate) -> str:
 
 
 def never(values: Sequence[float]) -> str:
-    """How many runs never get there, in words: `3 of 20`."""
+    """The number of runs that never get there, in words: `3 of 20`."""
     return f"{sum(math.isnan(one) for one in values)} of {len(values)}"

@@ -233,7 +233,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def fairness(tables: Tables, kind: str = "mix") -> dict[str, judge.Measured]:
-    """What the claim on Jain's index is decided by."""
+    """The quantities that decide the claim on Jain's index."""
     found = {f"EC4 over ExpressPass, {flows} flows": over_expresspass(tables, "jain", flows, kind) for flows in FLOWS}
     few, many = ({"kind": kind, "transport": "expresspass", "flows": flows} for flows in (FLOWS[0], FLOWS[-1]))
     return {**found, "ExpressPass, most flows over fewest": ratio(tables, "jain", many, few)}
@@ -257,7 +257,7 @@ def check_fairness(tables: Tables) -> Finding:
 
 
 def ratios_by_flows(tables: Tables, kind: str = "mix") -> dict[str, judge.Measured]:
-    """What the claim on the ratio of both protocols is decided by."""
+    """The quantities that decide the claim on the ratio of both protocols."""
     ratios = mixed(tables, "ratio", kind)
     found: dict[str, judge.Measured] = {}
     for flows, ours, theirs in zip(FLOWS, ratios["ec4"], ratios["expresspass"], strict=True):
@@ -285,7 +285,7 @@ def check_ratio(tables: Tables) -> Finding:
 
 
 def used(tables: Tables, kind: str = "mix") -> dict[str, judge.Measured]:
-    """What mixes use of the link, DCTCP alone, and the one over the other."""
+    """The use of the link by mixes, by DCTCP alone, and the one over the other."""
     alone = {"kind": "alone", "transport": "dctcp alone", "flows": 8}
     mixes = {
         name: {"kind": kind, "transport": made, "flows": 8}

@@ -249,7 +249,7 @@ def check_sweep(tables: Tables) -> Finding:
 
 
 def changes(of: Callable[[str], Mapping[str, judge.Measured]]) -> list[judge.Change]:
-    """What might be the cause, one change at a time."""
+    """The changes that might be the cause, one at a time."""
     return [judge.Change(says, of(label)) for label, says in CAUSES.items()]
 
 

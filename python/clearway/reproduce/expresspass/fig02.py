@@ -47,7 +47,7 @@ from clearway.result import Run
 
 RTT_US = 25
 RATE_BPS = 10e9
-NAIVE = {"name": "naive-credit"}
+NAIVE: dict[str, Any] = {"name": "naive-credit"}
 #: Transport -> its table.
 TRANSPORTS: dict[str, dict[str, Any]] = {
     "naive-credit": NAIVE,
@@ -58,7 +58,7 @@ TRANSPORTS: dict[str, dict[str, Any]] = {
 SHORT_QUEUE = "naive-credit, queue of one"
 #: Windows of those that have a saw tooth, in round trips.
 WINDOWS = {"dctcp": 200, "cubic": 1000}
-#: When the second flow joins in us, step between offsets, round trips that are watched.
+#: The time in us at which the second flow joins, step between offsets, round trips that are watched.
 START_US, STEP_US, WATCHED = 50_000, 400, {"quick": 8_000, "paper": 32_000}
 #: Joinings of a run under naive credits, time between them and time that the second flow stays, in us.
 JOININGS, EVERY_US, STAYS_US = 600, 1_500, 1_000
@@ -167,7 +167,7 @@ def taken(tables: Tables, name: str) -> list[float]:
 
 
 def far(tables: Tables, what: str) -> stats.Estimate:
-    """How far flows under naive credits are from their share: `one` run, over 800 round trips, and `many` joinings."""
+    """The distance of naive credits' flows from their share: `one` run, over 800 round trips, and `many` joinings."""
     return stats.over_seeds(tables["rows"], "far", what=what, transport="naive-credit")
 
 

@@ -386,7 +386,7 @@ def panels(series: pl.DataFrame, names: list[str], look: Look) -> Picture:
         part = series.filter((pl.col("transport") == name) & (pl.col("rate_gbps") == rate))
         end = 60 if name != "dctcp" else {10: 1000, 100: 6000}[rate]
         part = part.filter(pl.col("rtt") <= end)
-        color = look.color(COLORS[name])
+        color = look.color(COLORS.get(name, 5))
         place.axhline(part["share_gbps"][0], color=look.muted, lw=1, ls=(0, (2, 2)))
         place.step(part["rtt"], part["one_gbps"], where="pre", color=color, lw=1.6, label="first flow (solid)")
         place.step(

@@ -25,7 +25,7 @@ from matplotlib.figure import Figure as Picture
 from clearway import metrics
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
-from clearway.reproduce.expresspass.fig19 import PAPER_NAMES
+from clearway.reproduce.expresspass.fig19_cells import PAPER_NAMES
 from clearway.reproduce.expresspass.realistic import BUCKETS, COLORS, FEW, WORKLOADS, flows_at, scenario
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
