@@ -53,6 +53,8 @@ class Change:
     measured: Mapping[str, Estimate | float | int] | Estimate | float
     #: The measured numbers in words, where they are many; without it all of them stand in the row.
     text: str = ""
+    #: The quantities of the same runs without the change, where the claim is judged by more runs than have it.
+    before: Mapping[str, Estimate | float | int] | None = None
 
 
 @dataclass(frozen=True)

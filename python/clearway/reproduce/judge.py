@@ -60,7 +60,7 @@ def judge(
         for name, others in (readings or {}).items():
             under = judged(claim, dict(others), "", form, "", name, part)
             if under.verdict in HOLDING:
-                says = f"under `{name}`: {under.measured}"
+                says = f"under `{name}`: {in_brief(claim, under, dict(others))}"
                 return replace(found, verdict="holds under a reading", note=join(says, note), reading=name)
     if found.verdict in HOLDING:
         return found
@@ -83,7 +83,8 @@ def cause_of(claim: Claim, quantities: Mapping[str, Measured], evidence: Evidenc
         return Cause("unstated", evidence.says)
     changed = named(evidence.measured)
     under = judged(claim, changed, "", ".3g", "", "default", part)
-    kind = effect(distances(claim, quantities), distances(claim, changed), under.verdict in HOLDING)
+    before = distances(claim, quantities if evidence.before is None else named(evidence.before))
+    kind = effect(before, distances(claim, changed), under.verdict in HOLDING)
     if kind == "not isolated":
         return Cause(kind)
     return Cause(kind, f"{evidence.says} With that change alone: {evidence.text or in_brief(claim, under, changed)}.")

@@ -100,18 +100,26 @@ pub struct DctcpController {
     /// The share of bytes that meet a mark, as a moving average.
     alpha: f64,
     g: f64,
-    /// The least window after a cut by marks, in bytes.
-    floor: u64,
     /// The bytes delivered in this observation window.
     acked: u64,
     /// The bytes among them whose acknowledgement echoed a mark.
     marked: u64,
     /// The observation window ends once this byte is acknowledged.
     window_end: u64,
-    law: Law,
-    /// With INET's law, the value of `snd_nxt` at the last cut of this observation window.
-    cut_at: u64,
+    cuts: Cuts,
 }
+
+/// The law by which marks cut the window, with what it remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Cuts {
+    /// RFC 8257: down to `floor` bytes, once an observation window.
+    Rfc8257 { floor: u64 },
+    /// INET: `at` is the value of `snd_nxt` at the last cut of this observation window, `NEVER` before the first.
+    Inet { at: u64 },
+}
+
+/// No cut yet in this observation window.
+const NEVER: u64 = u64::MAX;
 
 impl DctcpController {
     /// Returns the controller of a new flow, with weight `g` and `alpha_initial` as the first `alpha`.
@@ -120,23 +128,26 @@ impl DctcpController {
             window: RenoWindow::new(env.framing.payload_max, config.initial_window, config.min_cwnd),
             alpha: alpha_initial,
             g,
-            floor: u64::from(config.min_cwnd) * u64::from(env.framing.payload_max),
             acked: 0,
             marked: 0,
             window_end: 0,
-            law: Law::Rfc8257,
-            cut_at: u64::MAX,
+            cuts: Cuts::Rfc8257 { floor: u64::from(config.min_cwnd) * u64::from(env.framing.payload_max) },
         }
     }
 
-    /// Returns the same controller under another law.
-    pub fn with_law(self, law: Law) -> DctcpController {
-        DctcpController { law, ..self }
+    /// Returns the same controller under INET's law if `law` is that.
+    pub fn with_law(mut self, law: Law) -> DctcpController {
+        if law == Law::Inet {
+            self.cuts = Cuts::Inet { at: NEVER };
+        }
+        self
     }
 
     /// Returns the same controller, but one whose window marks may cut to one segment if `yes`.
     pub fn marks_to_one(mut self, yes: bool) -> DctcpController {
-        self.floor = if yes { u64::from(self.window.mss) } else { self.floor };
+        if yes {
+            self.cuts = Cuts::Rfc8257 { floor: u64::from(self.window.mss) };
+        }
         self
     }
 
@@ -168,7 +179,10 @@ impl DctcpController {
 
     /// What counts as in flight at a loss: INET takes the window.
     fn flight(&self, event: &CongestionEvent) -> u64 {
-        if self.law == Law::Inet { self.window.cwnd } else { event.flight }
+        match self.cuts {
+            Cuts::Rfc8257 { .. } => event.flight,
+            Cuts::Inet { .. } => self.window.cwnd,
+        }
     }
 
     /// The window after a mark.
@@ -176,28 +190,27 @@ impl DctcpController {
         (self.window.cwnd as f64 * (1.0 - self.alpha / 2.0)) as u64
     }
 
-    /// `DcTcp::receivedDataAck` of INET. Its flag `sndCwr` forbids a second cut, and falls with the next segment that is
-    /// sent (`TcpConnection::sendSegment`) as well as at the end of an observation window.
-    fn on_ack_of_inet(&mut self, ack: &AckEvent) {
+    /// `DcTcp::receivedDataAck` of INET, which last cut when `cut_at` was `snd_nxt`; answers when it did so now. Its flag
+    /// `sndCwr` forbids a second cut, and falls with the next segment that is sent (`TcpConnection::sendSegment`) as well
+    /// as at the end of an observation window.
+    fn on_ack_of_inet(&mut self, ack: &AckEvent, mut cut_at: u64) -> u64 {
         if ack.acked == 0 {
-            return;
+            return cut_at;
         }
         if self.observe(ack, ack.acked) {
-            self.cut_at = u64::MAX;
+            cut_at = NEVER;
         }
         if ack.phase == Phase::Recovery {
-            return;
+            return cut_at;
         }
         let (mss, window) = (u64::from(self.window.mss), self.window.cwnd);
-        if self.marked > 0 && self.cut_at != ack.snd_nxt {
-            self.cut_at = ack.snd_nxt;
+        if self.marked > 0 && cut_at != ack.snd_nxt {
             self.window.cwnd = self.cut();
             self.window.ssthresh = (3 * self.window.cwnd / 4).max(2 * mss);
-        } else if window < self.window.ssthresh {
-            self.window.cwnd += mss;
-        } else {
-            self.window.cwnd += (mss * mss / window).max(1);
+            return ack.snd_nxt;
         }
+        self.window.cwnd += if window < self.window.ssthresh { mss } else { (mss * mss / window).max(1) };
+        cut_at
     }
 }
 
@@ -209,8 +222,9 @@ impl Controller for DctcpController {
 
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent) {
-        if self.law == Law::Inet {
-            return self.on_ack_of_inet(ack);
+        if let Cuts::Inet { at } = self.cuts {
+            self.cuts = Cuts::Inet { at: self.on_ack_of_inet(ack, at) };
+            return;
         }
         self.observe(ack, ack.delivered);
         // RFC 8257 sec. 3.3, step 9.
@@ -223,23 +237,23 @@ impl Controller for DctcpController {
     }
 
     fn on_ecn(&mut self, _: &CongestionEvent) {
-        if self.law == Law::Inet {
-            return;
-        }
+        // INET cuts where it hears of bytes that are acknowledged.
+        let Cuts::Rfc8257 { floor } = self.cuts else { return };
         // RFC 8257 sec. 3.3, step 10.
         let target = self.cut();
         self.window.reduce(target);
-        self.window.cwnd = target.max(self.floor);
+        self.window.cwnd = target.max(floor);
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent) {
-        self.window.collapse(self.flight(event) / 2, event.repeated && self.law == Law::Rfc8257);
+        let repeated = event.repeated && matches!(self.cuts, Cuts::Rfc8257 { .. });
+        self.window.collapse(self.flight(event) / 2, repeated);
     }
 
     fn on_recovered(&mut self, flight: u64) {
-        match self.law {
-            Law::Rfc8257 => self.window.recovered(flight),
-            Law::Inet => self.window.cwnd = self.window.ssthresh,
+        match self.cuts {
+            Cuts::Rfc8257 { .. } => self.window.recovered(flight),
+            Cuts::Inet { .. } => self.window.cwnd = self.window.ssthresh,
         }
     }
 
@@ -258,12 +272,10 @@ mod tests {
             window: RenoWindow::new(1000, 20, 2),
             alpha,
             g: 0.0625,
-            floor: 2000,
             acked: 0,
             marked: 0,
             window_end: 10_000,
-            law: Law::Rfc8257,
-            cut_at: u64::MAX,
+            cuts: Cuts::Rfc8257 { floor: 2000 },
         }
     }
 

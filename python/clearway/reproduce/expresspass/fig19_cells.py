@@ -29,7 +29,8 @@ BESIDE: dict[str, tuple[dict[str, Any], str]] = {
 #: The largest window of ns-2's TCP where a script sets none: 20 segments of 1,460 B.
 WINDOW = "29200 B"
 SMALL = {"dctcp": "dctcp, 20 segments", "hull": "hull, 20 segments"}
-BESIDE |= {SMALL[name]: ({**TRANSPORTS[name], "receive_window": WINDOW}, "equal") for name in SMALL}
+SMALL_RUNS = {SMALL[name]: ({**TRANSPORTS[name], "receive_window": WINDOW}, "equal") for name in SMALL}
+BESIDE |= SMALL_RUNS
 PAPER_NAMES = {"expresspass": "ExpressPass", "rcp": "RCP", "dctcp": "DCTCP", "dx": "DX", "hull": "HULL"}
 #: Flows of a class that every run must have for its mean to count.
 ENOUGH = 10
@@ -76,10 +77,11 @@ def named(cell: tuple[str, str]) -> str:
 
 
 def instead(tables: Tables, names: Mapping[str, str]) -> Tables:
-    """The tables as they are where other runs stand in for those of some transports at the highest load, by name."""
+    """The tables as they are where other runs stand in for those of some transports, at the loads they have."""
 
     def swapped(table: pl.DataFrame) -> pl.DataFrame:
-        kept = table.filter(~pl.col("transport").is_in(list(names)) | (pl.col("load") != LOADS[-1]))
+        loads = table.filter(pl.col("transport").is_in(list(names.values())))["load"].unique().to_list()
+        kept = table.filter(~pl.col("transport").is_in(list(names)) | ~pl.col("load").is_in(loads))
         return kept.with_columns(pl.col("transport").replace({other: name for name, other in names.items()}))
 
     return {**tables, "rows": swapped(tables["rows"]), "flows": swapped(tables["flows"])}
@@ -88,8 +90,8 @@ def instead(tables: Tables, names: Mapping[str, str]) -> Tables:
 def with_windows(tables: Tables, of: Callable[[Tables], dict[str, judge.Measured]]) -> judge.Change:
     """The change of the largest window of DCTCP and HULL."""
     says = (
-        "Windows of DCTCP and HULL have no limit here, and slow start fills buffers; ns-2's TCP has a limit of 20 "
-        "segments where a script sets none, which was run at a load of 0.6."
+        "Windows of DCTCP and HULL have no limit here, and slow start fills buffers at every load; ns-2's TCP has a "
+        "limit of 20 segments where a script sets none."
     )
     return judge.Change(says, of(instead(tables, SMALL)))
 

@@ -34,7 +34,7 @@ def check_queues(tables: Tables) -> list[Finding]:
         f"{PAPER_NAMES[name]} times {growth(tables, name).mean:.2f}" for name in TRANSPORTS
     )
     note = "geometric mean of the workloads"
-    found.append(judge.judge(here, grown(tables), text=text, note=note))
+    found.append(judge.judge(here, grown(tables), text=text, note=note, cause=with_windows(tables, grown)))
     here = claim("expresspass", "sec1-buffer-8x-less-than-dctcp")
     ratios = [queue_ratio(tables, "queue_max", workload, 0.6, "dctcp") for workload in WORKLOADS]
     least, most = (pick(ratios, key=lambda one: one.mean) for pick in (min, max))

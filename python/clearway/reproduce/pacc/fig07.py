@@ -20,8 +20,8 @@ Beside the four transports, at the middle load, with one thing changed at a time
 
 * **pacc, window**: HPCC's variable window, and nothing else (PACC-29);
 * **rocev2, window**: the control: line rate and a fixed window of 40.5 KB, and nothing that marks, notifies or cuts;
-* at the size that decides also DCQCN and TIMELY with a window (PACC-23, all four have one then), and at the whole size
-  the transports of all readings.
+* at the whole size, which decides, the transports of all readings, such as DCQCN and TIMELY with a window (PACC-23, all
+  four have one then).
 """
 
 from __future__ import annotations

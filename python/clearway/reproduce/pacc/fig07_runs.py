@@ -16,8 +16,8 @@ from clearway.reproduce.quantities import cost, data_drops
 from clearway.reproduce.stats import SEEDS
 from clearway.result import Run
 
-#: Sizes below the paper's, by the time in which flows arrive: the largest decides.
-SIZES = (0.1, 0.2, 0.35)
+#: The whole, which decides, and two sizes below it, by the time in which flows arrive.
+SIZES = (0.1, 0.3, 1)
 LOADS = (0.3, MIDDLE, 0.7)
 #: The size of quick runs.
 QUICK = 0.2
@@ -30,8 +30,6 @@ SPLIT, HUGE_FROM = 100_000, 3_000_000
 WINDOWED, CONTROL = "pacc, window", "rocev2, window"
 #: Middle load: PACC alone with a window, and the control.
 BESIDE: dict[str, dict[str, Any]] = {WINDOWED: VARIANTS[WINDOWED], CONTROL: {"name": "rocev2", "window": WINDOW}}
-#: The readings whose transports are run, at the middle load: at the size that decides, and at the paper's size.
-READ = {SIZES[-1]: ("PACC-23", "PACC-29"), 1: tuple(READINGS)}
 
 
 def jobs(scale: str) -> list[Job]:
@@ -40,7 +38,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def at(size: float) -> list[Job]:
-    """The runs at a share of the paper's size: below it at the middle load alone.
+    """The runs at a share of the whole size: below it at the middle load alone.
 
     As many flows arrive at each load: the lower it is, the longer they do.
     """
@@ -55,19 +53,14 @@ def at(size: float) -> list[Job]:
 def compared(size: float) -> Iterator[tuple[float, str, Mapping[str, Any]]]:
     """The loads and transports of a size."""
     for load in LOADS if size == 1 else (MIDDLE,):
-        beside = BESIDE | others(size) if load == MIDDLE else {}
+        beside = BESIDE | (others() if size == 1 else {}) if load == MIDDLE else {}
         for name, transport in (TRANSPORTS | beside).items():
             yield load, name, transport
 
 
-def others(size: float) -> dict[str, dict[str, Any]]:
-    """The transports of the readings that are run at a size."""
-    return {
-        name: VARIANTS[name]
-        for reading in READ.get(size, ())
-        for name in READINGS[reading].values()
-        if name in VARIANTS
-    }
+def others() -> dict[str, dict[str, Any]]:
+    """The transports of the readings, which are run at the whole size."""
+    return {name: VARIANTS[name] for names in READINGS.values() for name in names.values() if name in VARIANTS}
 
 
 def job(workload: str, load: float, name: str, transport: Mapping[str, Any], seed: int, span_ms: float) -> Job:
