@@ -405,6 +405,18 @@ def test_a_change_that_mends_one_failing_part_of_two_is_a_cause_in_part(by: Call
     assert found.cause.kind == "in part"
 
 
+def test_a_change_that_fewer_runs_have_is_compared_with_the_same_runs_without_it(by: Callable[[Rule], None]) -> None:
+    by(Rule())
+    here, change = claimed(10, tolerance=0.1), judge.Change("Its window.", 30.0)
+    kinds = [
+        one.kind
+        for before in (None, {"value": 90.0}, {"value": 40.0})
+        if (one := judge.judge(here, 40.0, cause=replace(change, before=before)).cause)
+    ]
+    # From 40 and from 90 down to the edge at 11, halfway on a logarithmic scale is 20.98 and 31.46.
+    assert kinds == ["not isolated", "in part", "not isolated"]
+
+
 def test_the_strongest_of_several_causes_counts_and_a_claim_that_holds_has_none(by: Callable[[Rule], None]) -> None:
     by(Rule())
     evidence: list[Evidence] = [
