@@ -11,7 +11,7 @@ Unstated, and chosen here:
   seeds, since few of its flows have most of its bytes; five times as many beyond quick scale. A 99th percentile is
   stated where 1,000 flows stand behind it.
 * What EC4's losses depend on is run besides, under Web Search; with K = 20 frames, which satisfies eq. (1) at 40 Gbps
-  as well, under all workloads, and for all three cases.
+  as well, under all workloads, and for all three cases; and with a least timeout of DCTCP of 1 ms in place of 10 ms.
 """
 
 from __future__ import annotations
@@ -41,9 +41,12 @@ ISOLATED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "from 1/16 of the rate": ({**EC4, "initial_rate": 0.0625}, COLD, {}),
     "K 50": (EC4, COLD, {"marking": "50 packets"}),
 }
-#: All cases with the smaller K, under all workloads.
-SMALL_K = {f"{name}, K 20": made for name, made in CASES.items()}
-SMALL_SAYS = "K, which the paper does not state for 40 Gbps, is 100 frames as at 10 Gbps; here it is 20."
+#: One change for all cases and workloads: what DCTCP is then, and what the switches have.
+SMALL_K, SHORT = ", K 20", ", 1 ms"
+EVERYWHERE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    SMALL_K: (COLD, {"marking": "20 packets"}),
+    SHORT: ({**COLD, "rto_min": "1 ms"}, {}),
+}
 SIZES = ("S", "M", "L", "XL", "all")
 HEAVY = "XL"
 
@@ -57,10 +60,11 @@ def jobs(scale: str) -> list[Job]:
             for case, made in CASES.items():
                 params = {"workload": workload, "case": case, "seed": seed}
                 found.append(Job(params, scenario(made, workload, LOAD, flows * times, seed)))
-            for case, made in SMALL_K.items() if seed in stats.SEEDS else ():
-                params = {"workload": workload, "case": case, "seed": seed}
-                switch = {**SWITCH, "marking": "20 packets"}
-                found.append(Job(params, scenario(made, workload, LOAD, flows * times, seed, COLD, switch)))
+            for also, (other, switch) in EVERYWHERE.items() if seed in stats.SEEDS else ():
+                for case, made in (CASES | {"dctcp": other}).items():
+                    params = {"workload": workload, "case": f"{case}{also}", "seed": seed}
+                    args = (workload, LOAD, flows * times, seed, other, {**SWITCH, **switch})
+                    found.append(Job(params, scenario(made, *args)))
     for seed in stats.SEEDS:
         for case, (made, other, switch) in ISOLATED.items():
             params = {"workload": "web-search", "case": case, "seed": seed}
@@ -158,7 +162,11 @@ def check_average(tables: Tables) -> Finding:
     }
     words = "; ".join(f"{short} + DCTCP: {text}" for short, text in of.items())
     here = claim("ec4", "fig08-average-fct")
-    cause = judge.Change(SMALL_SAYS, averages(", K 20"))
+    cause = judge.Change(
+        "Flows wait for the timeouts of packets that full buffers dropped, and the paper does not state DCTCP's least "
+        "timeout: it is 10 ms here, and 1 ms with the change.",
+        averages(SHORT),
+    )
     return judge.judge(here, found, text=f"over DCTCP alone: {words}", cause=cause)
 
 
@@ -207,7 +215,10 @@ def check_loss(tables: Tables) -> Finding:
         for case in CASES
     )
     note = f"the workload that loses most; drops (timeouts) by workload: {counts}"
-    cause = judge.Change(SMALL_SAYS, losses(tables, ", K 20"))
+    cause = judge.Change(
+        "K, which the paper does not state for 40 Gbps, is 100 frames as at 10 Gbps; here it is 20.",
+        losses(tables, SMALL_K),
+    )
     return judge.judge(here, losses(tables), form=",.0f", note=note, cause=cause)
 
 
@@ -247,7 +258,8 @@ def facts(tables: Tables) -> dict[str, object]:
     for workload, name in short.items():
         for case, base in (("ec4", "dctcp"), ("expresspass", "dctcp")):
             found[f"{case}_{name}"] = over(tables, "mean_s", workload, case, base, "all").mean
-        found[f"k20_{name}"] = over(tables, "mean_s", workload, "ec4, K 20", "dctcp, K 20", "all").mean
+        for short_name, also in (("k20", SMALL_K), ("short", SHORT)):
+            found[f"{short_name}_{name}"] = over(tables, "mean_s", workload, f"ec4{also}", f"dctcp{also}", "all").mean
         for case in CASES:
             found[f"drops_{case}_{name}"] = mean(tables, "drops", workload=workload, case=case).mean
             found[f"timeouts_{case}_{name}"] = mean(tables, "timeouts", workload=workload, case=case).mean
