@@ -163,7 +163,7 @@ class SlowSide {
   ended = null;
   end = null;
   layout = { stop_ps: null };
-  reached = 0;
+  simulated = 0;
   shown = 0;
   asked = 0;
 
@@ -172,17 +172,17 @@ class SlowSide {
   }
 
   isAt(instant) {
-    return this.reached >= instant;
+    return this.simulated >= instant;
   }
 
   async advance({ until_ps }) {
     this.asked += 1;
     await new Promise((resolve) => setTimeout(resolve, 1));
-    this.reached = Math.min(until_ps, this.reached + this.step);
+    this.simulated = Math.min(until_ps, this.simulated + this.step);
   }
 
   show() {
-    this.shown = this.reached;
+    this.shown = this.simulated;
   }
 
   async look() {

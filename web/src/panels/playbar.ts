@@ -24,7 +24,6 @@ export class Playbar {
     type: "text",
     class: "time",
     autocomplete: "off",
-    spellcheck: false,
     enterKeyHint: "go",
     title: "Write a time such as 12.5 ms, or end, and press Enter",
     "aria-label": "Simulated time",
@@ -43,7 +42,7 @@ export class Playbar {
   readonly #rate = h("output", { class: "rate" });
   readonly #pace = h("label", { class: "pace" }, h("span", { class: "name" }, "Speed"), this.#speed, this.#rate);
   readonly #end = h("span", { class: "end" });
-  readonly #progress = h("progress", { max: 1, "aria-label": "Simulated of the way to the time" });
+  readonly #progress = h("progress", { max: 1, "aria-label": "Share of the way that is simulated" });
   readonly #way = h("span", { class: "way" });
   readonly #seek: HTMLElement;
   #dragged = false;
@@ -106,7 +105,10 @@ export class Playbar {
       this.update();
     };
     time.addEventListener("focus", () => time.select());
-    time.addEventListener("input", () => (this.#typed = true));
+    time.addEventListener("input", () => {
+      this.#typed = true;
+      refuse(null);
+    });
     time.addEventListener("blur", giveUp);
     time.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && this.#typed) {
@@ -114,6 +116,7 @@ export class Playbar {
         giveUp();
       }
       if (event.key !== "Enter") return;
+      if (!this.#typed) return time.blur();
       const instant = format.parseInstant(time.value);
       if (instant === null) return refuse(`“${time.value.slice(0, 40)}” is no time. Write a number with a unit, such as 12.5 ms, or end.`);
       time.blur();

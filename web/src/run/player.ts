@@ -166,7 +166,7 @@ export class Player {
       const first = this.#sides.find((side) => side.ended === null);
       if (!first) return;
       if (what === "event") await first.advance({ events: 1 });
-      await this.#advance(what === "event" ? first.reached : this.now + STEP_PS, alive);
+      await this.#advance(what === "event" ? first.simulated : this.now + STEP_PS, alive);
     });
   }
 
@@ -272,16 +272,16 @@ export class Player {
    */
   async #advance(target: number, alive: () => boolean, packets = true): Promise<boolean> {
     const sides = this.#sides;
-    const ahead = () => Math.max(this.now, ...sides.map((side) => side.reached));
+    const ahead = () => Math.max(this.now, ...sides.map((side) => side.simulated));
     let goal = Math.max(target, ahead());
     const late = () => sides.filter((side) => !side.isAt(goal));
     for (let behind = late(); behind.length > 0; behind = late()) {
-      const before = behind.map((side) => side.reached);
+      const before = behind.map((side) => side.simulated);
       await Promise.all(behind.map((side) => side.advance({ until_ps: goal, events: EVENTS }, packets)));
       // Others may have come while these were busy.
       if (sides !== this.#sides) return false;
       if (alive()) continue;
-      if (behind.every((side, index) => side.reached === before[index] && !side.isAt(goal))) return false;
+      if (behind.every((side, index) => side.simulated === before[index] && !side.isAt(goal))) return false;
       goal = ahead();
     }
     for (const side of sides) side.show();

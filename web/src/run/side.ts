@@ -79,7 +79,7 @@ export class Side {
   }
 
   /** The time in ps up to which the engine has simulated the run. */
-  get reached(): number {
+  get simulated(): number {
     return this.#latest.now_ps;
   }
 
@@ -89,7 +89,7 @@ export class Side {
 
   /** True if the engine has nothing left to do up to an instant. */
   isAt(instant: number): boolean {
-    return this.#latest.ended !== null || (this.reached >= instant && !this.#isEnd(instant));
+    return this.#latest.ended !== null || (this.simulated >= instant && !this.#isEnd(instant));
   }
 
   /** True if the run is known to end by an instant. The engine notices an end only when it looks for later events. */
