@@ -211,6 +211,20 @@ for (const [why, more] of [
   });
 }
 
+test('all flows that have finished are fetched before the page rests, however many answers they need', async () => {
+  const page = await open(browser, '#scenario=dumbbell&left=dctcp&right=none');
+  const fetched = await page.evaluate(async () => {
+    const [side] = window.clearway.sides;
+    const rows = (from) => Array.from({ length: Math.min(16_384, 20_000 - from) }, () => ({}));
+    side.engine = { call: async ({ from }) => ({ rows: rows(from), next: from + rows(from).length }) };
+    side.progress = { ...side.progress, flows_completed: 20_000 };
+    await side.collect();
+    return side.measured.length;
+  });
+  assert.equal(fetched, 20_000);
+  await page.close();
+});
+
 test('a percentile lies between the two nearest values, in proportion, as in NumPy', async () => {
   const { percentile, isFew } = await source('stats.ts');
   const values = [1, 2, 4, 8, 16];

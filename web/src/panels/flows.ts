@@ -112,7 +112,7 @@ export class Flows {
     const sorted = this.#sorted();
     put(this.#body, ...sorted.slice(0, ROWS).map((pair) => this.#row(pair, shown)));
     const isFull = shown.some(({ side }) => side.finished.length >= MOST.finished);
-    const first = isFull ? ` Of more than ${format.count(MOST.finished)} finished flows of a side, the table has the first.` : "";
+    const first = isFull ? ` Of more than ${format.count(MOST.finished)} finished flows of a side, the table and the averages have the first.` : "";
     const text = sorted.length === 0 ? "Flows appear here as they finish." : sorted.length > ROWS ? `${ROWS} of ${format.count(sorted.length)} flows are shown.` : "";
     write(this.#more, text + first);
     this.#summarise();
