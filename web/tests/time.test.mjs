@@ -91,9 +91,11 @@ test('the line of time has the end of a run without stop, before and after it wa
   await hash(page, 0).waitFor();
   assert.equal(await now(page), end);
   await settled(page);
+  await watch(page);
   await page.keyboard.press('Home');
   await page.waitForFunction(() => window.clearway.player.now === 0);
   await settled(page);
+  for (const [shown, ...sides] of await seen(page)) for (const side of sides) assert.equal(side, shown);
   assert.equal(await page.evaluate(() => window.clearway.player.horizon), end, 'the way back does not forget the end');
   assert.equal(await line.inputValue(), '0');
   await page.close();

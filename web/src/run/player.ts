@@ -193,6 +193,7 @@ export class Player {
       try {
         if (isBehind) {
           await Promise.all(sides.map((side) => side.restart(target)));
+          for (const side of sides) side.show();
           this.now = 0;
         }
         if (!(await this.#travel(target, alive)) || sides !== this.#sides) return;
@@ -229,8 +230,9 @@ export class Player {
 
   /** Lets sides that stand at their end end there: the time of an end may become known only after it was reached. */
   settle(): void {
-    if (this.#isWorking || this.#playing || this.ended || this.#areAt(this.now)) return;
-    void this.#command(async (alive) => void (await this.#advance(this.now, alive)));
+    void this.between(async () => {
+      if (!this.#playing && !this.#areAt(this.now)) await this.#advance(this.now, () => true);
+    });
   }
 
   /** Goes on by the time that has passed since the last call, if it plays and the engine has answered. */
@@ -272,7 +274,7 @@ export class Player {
    */
   async #advance(target: number, alive: () => boolean, packets = true): Promise<boolean> {
     const sides = this.#sides;
-    const ahead = () => Math.max(this.now, ...sides.map((side) => side.simulated));
+    const ahead = () => Math.max(...sides.map((side) => side.simulated));
     let goal = Math.max(target, ahead());
     const late = () => sides.filter((side) => !side.isAt(goal));
     for (let behind = late(); behind.length > 0; behind = late()) {
@@ -285,6 +287,7 @@ export class Player {
       goal = ahead();
     }
     for (const side of sides) side.show();
+    // An end is noticed a little later than it was, so the time may go back to it.
     this.now = this.ended ? ahead() : goal;
     this.#listener.changed();
     return true;

@@ -24,6 +24,8 @@ const MANY_HOSTS = 72;
 interface Ahead {
   readonly progress: Progress;
   readonly frame: Frame;
+  /** Where the run has begun anew: the time in ps up to which series stay. */
+  readonly keep?: number;
 }
 
 /** What a side simulates: the arguments of the protocol's "open", but for the run's number. */
@@ -110,17 +112,10 @@ export class Side {
     return [...warnings, `The run ended at ${format.duration(this.progress.now_ps)} in a deadlock: each of these ports waits for the next, ${circle.join(", ")}.`];
   }
 
-  /** Begins anew at time 0; series up to `keep` stay, and so does the time of the end. */
+  /** Lets the engine begin anew at time 0. What is shown stays until `show`, and then series up to `keep`. */
   async restart(keep: number): Promise<void> {
     await this.engine.call<Layout>({ op: "open", run: this.run, ...this.order });
-    this.progress = Side.#begun();
-    this.#ahead = null;
-    this.rates = new Rates(this.layout.ports.length);
-    this.history.cut(keep);
-    this.finished = [];
-    this.#next = 0;
-    this.result = null;
-    await this.look();
+    this.#ahead = { progress: Side.#begun(), frame: await this.engine.frame(this.run), keep };
   }
 
   /** Lets the engine go on until an instant, or by at most so many events. What is shown stays until `show`. */
@@ -134,17 +129,27 @@ export class Side {
       this.engine.call<Progress>({ op: "advance", run: this.run, ...until, ...(events === undefined ? {} : { events }) }),
       this.engine.frame(this.run, { packets: shown, queued: shown }),
     ]);
-    this.#ahead = { progress, frame };
+    this.#ahead = { ...this.#ahead, progress, frame };
     if (progress.ended !== null) this.end = progress.now_ps;
   }
 
   /** Shows the instant that the engine has reached. */
   show(): void {
     if (this.#ahead === null) return;
-    const { progress, frame } = this.#ahead;
+    const { progress, frame, keep } = this.#ahead;
     this.#ahead = null;
+    if (keep !== undefined) this.#forget(keep);
     this.progress = progress;
     this.#take(frame);
+  }
+
+  /** Forgets what was counted, and series after `keep`, but not the time of the end. */
+  #forget(keep: number): void {
+    this.rates = new Rates(this.layout.ports.length);
+    this.history.cut(keep);
+    this.finished = [];
+    this.#next = 0;
+    this.result = null;
   }
 
   /** Takes a frame of the present instant. */
