@@ -6,7 +6,7 @@ import * as format from "./format.ts";
 import { scenes, type Scene } from "./gallery.ts";
 import { listen } from "./keyboard.ts";
 import { allLessons, type Lesson } from "./lessons.ts";
-import { MOST, question } from "./limits.ts";
+import { question } from "./limits.ts";
 import { Editor } from "./panels/editor.ts";
 import { Flows } from "./panels/flows.ts";
 import { Guide } from "./panels/guide.ts";
@@ -18,7 +18,7 @@ import { helpDialog, Topbar } from "./panels/topbar.ts";
 import type { Trail } from "./picture/network.ts";
 import { Pane } from "./picture/pane.ts";
 import type { Target } from "./picture/pick.ts";
-import { handOver, needsOf } from "./run/admission.ts";
+import { handOver, needsOf, orderOf } from "./run/admission.ts";
 import { Player } from "./run/player.ts";
 import { Scout } from "./run/scout.ts";
 import { Side, type Order } from "./run/side.ts";
@@ -191,7 +191,7 @@ export class App {
     this.#notice.hide();
     const scene = this.#scene(view.scenario);
     const choices = [view.left, view.right];
-    const orders = choices.map((choice, index) => (choice === "none" ? null : this.#order(scene, view, index, choice)));
+    const orders = choices.map((choice, index) => (choice === "none" ? null : orderOf(scene, view, index, choice)));
     const errors: unknown[] = [];
     const tried = <T>(work: (order: Order, index: number) => Promise<T>) =>
       Promise.all(
@@ -257,18 +257,6 @@ export class App {
     ]);
   }
 
-  #order(scene: Scene, view: View, index: number, choice: string): Order {
-    const side = scene.sides[index] ?? scene.sides[0]!;
-    return {
-      name: scene.name,
-      text: view.text ?? side.text,
-      transport: choice === "own" ? null : choice,
-      ...(view.seed === null ? {} : { seed: view.seed }),
-      set: side.set,
-      links: MOST.links,
-    };
-  }
-
   /** The result that a side should have, if it is simulated as it was then. */
   #expected(scene: Scene, view: View, index: number): Scene["sides"][number]["expected"] {
     const side = scene.sides[index];
@@ -315,7 +303,7 @@ export class App {
   }
 
   async #check(text: string): Promise<string | null> {
-    const order = this.#order(this.#scene(this.view.scenario), { ...this.view, text }, 0, this.view.left);
+    const order = orderOf(this.#scene(this.view.scenario), { ...this.view, text }, 0, this.view.left);
     try {
       await needsOf(this.engine, CHECK_RUN, order);
       return null;
@@ -383,18 +371,11 @@ export class App {
       e: () => this.#edit(),
       l: () => this.#lessons.length > 0 && this.#learn(),
       d: () => this.#theme.toggle(),
-      Escape: () => this.#escape(),
+      Escape: () => (this.player.seeking ? this.player.cancel() : this.#editor.element.hidden ? this.select(null) : this.#edit(false)),
     });
     addEventListener("hashchange", () => {
       if (location.hash !== this.#written) void this.start();
     });
-  }
-
-  /** Ends the way to another time, or closes the editor, or selects nothing. */
-  #escape(): void {
-    if (this.player.seeking) this.player.cancel();
-    else if (!this.#editor.element.hidden) this.#edit(false);
-    else this.select(null);
   }
 
   /** One frame of the page: goes on, draws if something changed, and keeps the rest up to date at its own pace. */
