@@ -6,7 +6,7 @@ import * as format from "./format.ts";
 import { scenes, type Scene } from "./gallery.ts";
 import { listen } from "./keyboard.ts";
 import { allLessons, type Lesson } from "./lessons.ts";
-import { MOST, question } from "./limits.ts";
+import { question } from "./limits.ts";
 import { Editor } from "./panels/editor.ts";
 import { Flows } from "./panels/flows.ts";
 import { Guide } from "./panels/guide.ts";
@@ -18,8 +18,9 @@ import { helpDialog, Topbar } from "./panels/topbar.ts";
 import type { Trail } from "./picture/network.ts";
 import { Pane } from "./picture/pane.ts";
 import type { Target } from "./picture/pick.ts";
-import { handOver, needsOf } from "./run/admission.ts";
+import { handOver, needsOf, orderOf } from "./run/admission.ts";
 import { Player } from "./run/player.ts";
+import { Scout } from "./run/scout.ts";
 import { Side, type Order } from "./run/side.ts";
 import type { Start } from "./start.ts";
 import { fromHash, SPEEDS, toHash, type Selection, type View } from "./state.ts";
@@ -67,10 +68,13 @@ export class App {
   #trails: [Trail[], Trail[]] = [[], []];
   /** Bytes that the longest queue in the picture stands for, on both sides. */
   fullBytes = LEAST_FULL;
+  /** Looks for the ends of the runs, for the line of time. */
+  readonly #scout: Scout;
   #dirty = true;
   #fresh = true;
+  /** True while details are asked for. */
+  #asking = false;
   #opening = 0;
-  #seeking = false;
   #last = { drawn: 0, counts: 0, details: 0, hash: 0 };
   #written = "";
 
@@ -81,11 +85,12 @@ export class App {
     this.view = this.#begin(this.#scenes[0]!);
     this.player = new Player({
       changed: () => (this.#dirty = this.#fresh = true),
-      seeking: (share) => {
-        this.#seeking = share !== null;
-        this.#playbar.seeking(share);
-      },
       failed: (error) => this.#failed(error),
+    });
+    const leisure = () => (this.player.seeking || this.player.reached !== null ? "none" : this.player.playing ? "some" : "all");
+    this.#scout = new Scout(engine, leisure, () => {
+      this.#dirty = true;
+      this.player.settle();
     });
     this.#playbar = new Playbar(this.player, (speed) => this.#setSpeed(speed));
     this.panes = NAMES.map((name, index) => new Pane(`${name} side`, (target) => this.#pick(index, target)));
@@ -180,12 +185,13 @@ export class App {
     this.#known.clear();
     this.fullBytes = LEAST_FULL;
     this.player.take([]);
+    this.#scout.stop();
     // An estimate ends the run of its number, so nothing asks about the sides before.
     this.sides = [null, null];
     this.#notice.hide();
     const scene = this.#scene(view.scenario);
     const choices = [view.left, view.right];
-    const orders = choices.map((choice, index) => (choice === "none" ? null : this.#order(scene, view, index, choice)));
+    const orders = choices.map((choice, index) => (choice === "none" ? null : orderOf(scene, view, index, choice)));
     const errors: unknown[] = [];
     const tried = <T>(work: (order: Order, index: number) => Promise<T>) =>
       Promise.all(
@@ -206,22 +212,24 @@ export class App {
     const asked = agreed ? null : question(needs.filter((one) => one !== null), view.now);
     const opened = asked === null ? await tried((order, index) => Side.open(this.engine, index, order)) : [null, null];
     if (isOld()) return;
-    this.#showSides(scene, view, opened, findSpeed);
+    const expected = Math.max(0, ...needs.map((one) => (one?.simulated_s ?? 0) * 1e12));
+    this.#showSides(scene, view, opened, findSpeed, expected);
     const error = errors.length > 0 ? format.message(errors[0]) : null;
     this.#editor.error(error);
     if (error !== null && view.text !== null) this.#edit(true);
     if (asked !== null) return this.#ask(asked, () => void this.open(view, findSpeed, true));
+    void this.#scout.find(opened, needs);
     if (view.now > 0) await this.player.seek(view.now, false);
     if (view.selection) this.select(view.selection);
   }
 
-  /** Shows sides that were opened, or that there are none. */
-  #showSides(scene: Scene, view: View, opened: (Side | null)[], findSpeed: boolean): void {
+  /** Shows sides that were opened, or that there are none. By its estimate the run goes on for `expected` ps. */
+  #showSides(scene: Scene, view: View, opened: (Side | null)[], findSpeed: boolean, expected: number): void {
     this.sides = opened;
     opened.forEach((side, index) => side && this.panes[index]!.show(side));
     const large = opened.some((side) => side?.isLarge);
     if (findSpeed && large && view.speed === SPEED.small) view.speed = SPEED.large;
-    this.player.take(opened.filter((side) => side !== null));
+    this.player.take(opened.filter((side) => side !== null), expected);
     this.player.speed = view.speed;
     this.#editor.show(view.text ?? scene.sides[0]!.text);
     this.#flows.show(opened, opened.map((_, index) => this.#expected(scene, view, index)));
@@ -247,18 +255,6 @@ export class App {
       ["Simulate it", run],
       ["Change the scenario", () => this.#edit(true)],
     ]);
-  }
-
-  #order(scene: Scene, view: View, index: number, choice: string): Order {
-    const side = scene.sides[index] ?? scene.sides[0]!;
-    return {
-      name: scene.name,
-      text: view.text ?? side.text,
-      transport: choice === "own" ? null : choice,
-      ...(view.seed === null ? {} : { seed: view.seed }),
-      set: side.set,
-      links: MOST.links,
-    };
   }
 
   /** The result that a side should have, if it is simulated as it was then. */
@@ -307,7 +303,7 @@ export class App {
   }
 
   async #check(text: string): Promise<string | null> {
-    const order = this.#order(this.#scene(this.view.scenario), { ...this.view, text }, 0, this.view.left);
+    const order = orderOf(this.#scene(this.view.scenario), { ...this.view, text }, 0, this.view.left);
     try {
       await needsOf(this.engine, CHECK_RUN, order);
       return null;
@@ -375,7 +371,7 @@ export class App {
       e: () => this.#edit(),
       l: () => this.#lessons.length > 0 && this.#learn(),
       d: () => this.#theme.toggle(),
-      Escape: () => (this.#editor.element.hidden ? this.select(null) : this.#edit(false)),
+      Escape: () => (this.player.seeking ? this.player.cancel() : this.#editor.element.hidden ? this.select(null) : this.#edit(false)),
     });
     addEventListener("hashchange", () => {
       if (location.hash !== this.#written) void this.start();
@@ -385,18 +381,20 @@ export class App {
   /** One frame of the page: goes on, draws if something changed, and keeps the rest up to date at its own pace. */
   #frame(wall: number): void {
     this.player.tick(wall);
-    if (this.#seeking && wall - this.#last.drawn < EVERY.seeking) return;
+    const isSeeking = this.player.seeking !== null;
+    if (isSeeking && wall - this.#last.drawn < EVERY.seeking) return;
     const drawNow = this.#dirty || this.panes.some((pane) => pane.isMoving);
-    if (this.#dirty) this.#playbar.update();
+    if (this.#dirty || isSeeking) this.#playbar.update();
     if (drawNow) this.#draw(wall);
     if (this.#fresh && wall - this.#last.counts > EVERY.counts) {
       this.#last.counts = wall;
       for (const pane of this.panes) pane.count();
     }
-    if (this.#fresh && wall - this.#last.details > EVERY.details && this.sides.some((side) => side !== null)) {
+    if (this.#fresh && !this.#asking && wall - this.#last.details > EVERY.details && this.sides.some((side) => side !== null)) {
       this.#last.details = wall;
       this.#fresh = this.player.playing;
-      void this.player.between(() => this.#details());
+      this.#asking = true;
+      void this.player.between(() => this.#details()).finally(() => (this.#asking = false));
     }
     this.#offerStop(wall);
     if (wall - this.#last.hash > EVERY.hash) {
@@ -490,7 +488,7 @@ export class App {
   async #writeHash(): Promise<void> {
     if (this.player.working && !this.player.playing) return;
     if (this.sides.every((side) => side === null)) return;
-    this.view.now = this.player.now;
+    this.view.now = this.player.ended ? Number.POSITIVE_INFINITY : this.player.now;
     const hash = await toHash(this.view);
     if (hash === this.#written) return;
     this.#written = hash;

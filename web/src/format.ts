@@ -77,6 +77,12 @@ export function parseTime(text: string): number | null {
   return Number.isSafeInteger(ps) ? ps : null;
 }
 
+/** An instant as a reader or a link writes it, in ps: a time, whose thousands may be separated (`1,250 us`), or `end`; null if it is neither. */
+export function parseInstant(text: string): number | null {
+  if (text.trim() === "end") return Number.POSITIVE_INFINITY;
+  return parseTime(text.replace(/(\d),(?=\d{3}(?!\d))/g, "$1"));
+}
+
 /** The least of 1, 2 and 5 times a power of ten that is not below `value`. */
 export function niceCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-12)));

@@ -34,11 +34,19 @@ export const ASK = {
   seconds: 60,
 } as const;
 
+/** What the page simulates ahead, out of sight, to find the end of a run. */
+export const SCOUT = {
+  /** Bytes of memory of a side. */
+  bytes: 100e6,
+  /** Seconds of processor time of a side. */
+  seconds: 20,
+} as const;
+
 /** Bytes that the page keeps for each link that it draws, and for each flow that it lists, as measured in Chromium. */
 const DRAWN_BYTES = 12_000;
 const LISTED_BYTES = 1_000;
 /** The times that the engine in a page takes over the native one. */
-const SLOWER = 2;
+export const SLOWER = 2;
 
 /** Says why a text is not taken; null if it is. */
 export function textProblem(text: string): string | null {

@@ -1,6 +1,6 @@
 /** What the page shows, and its form in the address, so that a link shows the same again. */
 
-import { parseTime } from "./format.ts";
+import { parseInstant } from "./format.ts";
 import { MOST, textProblem } from "./limits.ts";
 import { packed, unpacked } from "./unpack.ts";
 
@@ -23,7 +23,7 @@ export interface View {
   right: Choice;
   /** null: the scenario's own. */
   seed: number | null;
-  /** The instant, in ps. */
+  /** The instant, in ps; infinite for the end of the run. */
   now: number;
   /** Simulated us a second. */
   speed: number;
@@ -72,7 +72,7 @@ export async function fromHash(hash: string): Promise<Wanted> {
   if (lesson) view.lesson = lesson;
   const seed = Number(fields.get("seed") ?? Number.NaN);
   if (Number.isSafeInteger(seed) && seed >= 0) view.seed = seed;
-  const now = parseTime(fields.get("t") ?? "");
+  const now = parseInstant(fields.get("t") ?? "");
   if (now !== null) view.now = now;
   const speed = Number(fields.get("speed") ?? Number.NaN);
   if (speed > 0) view.speed = Math.min(SPEEDS.most, Math.max(SPEEDS.least, speed));
@@ -92,7 +92,8 @@ export async function fromHash(hash: string): Promise<Wanted> {
   }
 }
 
-/** A time without a loss, in the largest unit that needs at most three digits behind the point. */
+/** An instant without a loss, in us if it needs at most three digits behind the point. */
 function timeText(ps: number): string {
+  if (!Number.isFinite(ps)) return "end";
   return ps % 1e3 === 0 ? `${ps / 1e6}us` : `${ps}ps`;
 }

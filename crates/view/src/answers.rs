@@ -247,11 +247,19 @@ struct Totals {
     flows_started: u64,
     flows_completed: u64,
     cnps: u64,
+    measure: Option<Window>,
     packets: Book,
     bytes: Book,
     credits: Book,
     flow_control: Option<FlowControl>,
     livelock: Option<Livelock>,
+}
+
+/// The window of measurement, where the scenario sets it: flows count that start in it.
+#[derive(Serialize)]
+struct Window {
+    from_ps: u64,
+    until_ps: u64,
 }
 
 /// The time at which a run stood still, and what went on there.
@@ -283,6 +291,9 @@ impl Outcome {
             flows_started: summary.flows_started,
             flows_completed: summary.flows_completed,
             cnps: summary.cnps,
+            measure: Some(&summary.measured)
+                .filter(|window| window.is_set)
+                .map(|window| Window { from_ps: window.from.as_ps(), until_ps: window.until.as_ps() }),
             packets: book(&summary.packets),
             bytes: book(&summary.bytes),
             credits: book(&summary.credits),

@@ -237,6 +237,18 @@ fn congestion_notifications_are_counted_while_the_run_goes_on() {
 }
 
 #[test]
+fn the_result_has_the_window_of_measurement_where_the_scenario_sets_it() {
+    let measure = |text: &str| {
+        let mut stage = opened(text, None);
+        ask(&mut stage, json!({"op": "advance", "run": 0, "events": u64::MAX}));
+        ask(&mut stage, json!({"op": "result", "run": 0}))["summary"]["measure"].clone()
+    };
+    assert_eq!(measure(INCAST), Value::Null);
+    let window = format!("{INCAST}\n[measure]\nfrom = \"100 us\"\nuntil = \"200 us\"\n");
+    assert_eq!(measure(&window), json!({"from_ps": 100_000_000, "until_ps": 200_000_000}));
+}
+
+#[test]
 fn the_layout_names_the_network_and_its_limits() {
     let mut stage = Stage::new(None);
     let request =

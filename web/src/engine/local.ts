@@ -51,7 +51,14 @@ class LocalEngine implements Engine {
       const answers = await Promise.all(rooms.map((room) => room.queue.ask(request)));
       return json<T>(answers[0] ?? '{}');
     }
-    return json<T>(await this.ask('run' in request ? request.run : 0, request));
+    const run = 'run' in request ? request.run : 0;
+    if (request.op === 'close') {
+      // The memory of a worker never shrinks, so it goes with its run.
+      this.rooms.get(run)?.close();
+      this.rooms.delete(run);
+      return json<T>('{}');
+    }
+    return json<T>(await this.ask(run, request));
   }
 
   async frame(run: number, options = {}): ReturnType<Engine['frame']> {

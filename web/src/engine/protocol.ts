@@ -220,6 +220,8 @@ export interface Result {
     flows_started: number;
     flows_completed: number;
     cnps: number;
+    /** The window of measurement, if the scenario sets it: flows count that start in it. */
+    measure: { from_ps: number; until_ps: number } | null;
     packets: Record<string, number>;
     bytes: Record<string, number>;
     credits: Record<string, number>;

@@ -6,6 +6,7 @@ import * as format from "../format.ts";
 import { MOST } from "../limits.ts";
 import type { Side } from "../run/side.ts";
 import type { StartSide } from "../start.ts";
+import { FEW, fewFlows, isFew, percentile } from "../stats.ts";
 
 /** Rows that are shown; more would cost the page its speed and help nobody. */
 const ROWS = 100;
@@ -111,7 +112,7 @@ export class Flows {
     const sorted = this.#sorted();
     put(this.#body, ...sorted.slice(0, ROWS).map((pair) => this.#row(pair, shown)));
     const isFull = shown.some(({ side }) => side.finished.length >= MOST.finished);
-    const first = isFull ? ` Of more than ${format.count(MOST.finished)} finished flows of a side, the table has the first.` : "";
+    const first = isFull ? ` Of more than ${format.count(MOST.finished)} finished flows of a side, the table and the averages have the first.` : "";
     const text = sorted.length === 0 ? "Flows appear here as they finish." : sorted.length > ROWS ? `${ROWS} of ${format.count(sorted.length)} flows are shown.` : "";
     write(this.#more, text + first);
     this.#summarise();
@@ -126,7 +127,7 @@ export class Flows {
     if (key === this.#summarised) return;
     this.#summarised = key;
     const names = sides.map((side) => side.layout.transports.join(" + "));
-    put(this.#summary, ...(isEmpty ? [] : [summary(sides, names)]));
+    put(this.#summary, ...(isEmpty ? [] : summary(sides, names)));
   }
 
   #row(pair: Pair, shown: readonly { side: Side; index: number }[]): HTMLElement {
@@ -144,39 +145,37 @@ export class Flows {
   }
 }
 
-/** The value below which a share of sorted values lies. */
-export function quantile(sorted: readonly number[], share: number): number {
-  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
-}
-
-function summary(sides: readonly Side[], names: readonly string[]): HTMLElement {
+/** The table of counts and averages, and the remark on percentiles of few flows. */
+function summary(sides: readonly Side[], names: readonly string[]): HTMLElement[] {
   const ascending = (values: number[]) => values.sort((a, b) => a - b);
-  const columns = sides.map((side) => {
-    const { finished, progress } = side;
+  const measured = sides.map((side) => side.measured);
+  const columns = sides.map((side, index) => {
+    const flows = measured[index]!;
     const { marks, drops, pauses } = side.counters();
     const counts = [marks, drops, pauses].map(format.count);
-    if (finished.length === 0) return ["0", "–", "–", "–", "–", ...counts];
-    const times = ascending(finished.map((flow) => flow.fct_ps));
-    const slow = ascending(finished.map((flow) => flow.slowdown));
-    // A 99th percentile of fewer than a thousand values is nearly their maximum, which says so.
-    const tail = times.length >= 1000 ? 0.99 : 1;
+    if (flows.length === 0) return ["0", "–", "–", "–", "–", ...counts];
+    const times = ascending(flows.map((flow) => flow.fct_ps));
+    const slow = ascending(flows.map((flow) => flow.slowdown));
+    const mark = isFew(flows.length) ? FEW : "";
     return [
-      format.count(Math.max(finished.length, progress.flows_completed)),
+      format.count(flows === side.finished ? Math.max(flows.length, side.progress.flows_completed) : flows.length),
       format.duration(times.reduce((sum, time) => sum + time, 0) / times.length),
-      format.duration(quantile(times, 0.5)),
-      format.duration(quantile(times, tail)) + (tail === 1 ? " (max)" : ""),
-      quantile(slow, tail).toFixed(2) + (tail === 1 ? " (max)" : ""),
+      format.duration(percentile(times, 50)),
+      format.duration(percentile(times, 99)) + mark,
+      format.significant(percentile(slow, 99)) + mark,
       ...counts,
     ];
   });
   const times = ["mean FCT", "median FCT", "99th percentile of FCT", "99th percentile of slowdown"];
   const rows = ["flows finished", ...times, "packets marked (ECN)", "packets dropped", "pause frames sent (PFC)"];
-  return h(
+  const remark = fewFlows(measured.map((flows) => flows.length));
+  const table = h(
     "table",
     {},
     h("thead", {}, h("tr", {}, h("th", {}), ...names.map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, ...rows.map((row, index) => h("tr", {}, h("th", { scope: "row" }, row), ...columns.map((column) => h("td", {}, column[index]!))))),
   );
+  return remark === null ? [table] : [table, h("p", { class: "muted" }, remark)];
 }
 
 function hashLine(side: Side, name: string, expected: StartSide["expected"]): HTMLElement {

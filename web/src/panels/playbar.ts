@@ -1,4 +1,4 @@
-/** The bar of the playback: its buttons, the time, the line of time and the speed. */
+/** The bar of the playback: its buttons, the time, which can be typed, the line of time, and the speed or the way to another time. */
 
 import { h, put, write } from "../dom.ts";
 import * as format from "../format.ts";
@@ -10,6 +10,8 @@ import { icon, type Icon } from "./icons.ts";
 const STEPS = 1000;
 /** Steps of the speed for each power of ten. */
 const DECADE = 10;
+/** A way to another time is shown once it takes longer than this, in ms. */
+const PATIENCE_MS = 200;
 
 export class Playbar {
   readonly element: HTMLElement;
@@ -18,7 +20,16 @@ export class Playbar {
   readonly #back: HTMLButtonElement;
   readonly #step: HTMLButtonElement;
   readonly #event: HTMLButtonElement;
-  readonly #time = h("output", { class: "time", "aria-label": "Simulated time" });
+  readonly #time = h("input", {
+    type: "text",
+    class: "time",
+    autocomplete: "off",
+    enterKeyHint: "go",
+    title: "Write a time such as 12.5 ms, or end, and press Enter",
+    "aria-label": "Simulated time",
+    "aria-describedby": "time-error",
+  });
+  readonly #refusal = h("p", { id: "time-error", class: "refusal", role: "alert", hidden: true });
   readonly #line = h("input", { type: "range", class: "line", min: "0", max: String(STEPS), step: "1", "aria-label": "Line of time" });
   readonly #speed = h("input", {
     type: "range",
@@ -29,8 +40,14 @@ export class Playbar {
     "aria-label": "Speed",
   });
   readonly #rate = h("output", { class: "rate" });
-  readonly #seek = h("progress", { max: 1, hidden: true, "aria-label": "Simulating up to the time" });
+  readonly #pace = h("label", { class: "pace" }, h("span", { class: "name" }, "Speed"), this.#speed, this.#rate);
+  readonly #end = h("span", { class: "end" });
+  readonly #progress = h("progress", { max: 1, "aria-label": "Share of the way that is simulated" });
+  readonly #way = h("span", { class: "way" });
+  readonly #seek: HTMLElement;
   #dragged = false;
+  /** True while the field of the time has a text of the reader. */
+  #typed = false;
   #playing: boolean | null = null;
 
   constructor(player: Player, speed: (speed: number) => void) {
@@ -41,32 +58,85 @@ export class Playbar {
     this.#play.classList.add("primary");
     this.#step = control("Step by 1 us", "step", "ArrowRight", () => void player.step("time"));
     this.#event = control("Step to the next event", "event", "Shift+ArrowRight", () => void player.step("event"));
-    this.#line.addEventListener("input", () => (this.#dragged = true));
+    this.#line.addEventListener("input", () => {
+      this.#dragged = true;
+      write(this.#end, `→ ${format.duration(this.#chosen())}`);
+    });
     this.#line.addEventListener("change", () => {
       this.#dragged = false;
-      void player.seek(Math.round((this.#line.valueAsNumber / STEPS) * player.horizon));
+      void player.seek(this.#chosen());
     });
+    this.#listenToTime();
+    const cancel = h(
+      "button",
+      { type: "button", title: "Stay at the time that the run has come to (Esc)", "aria-keyshortcuts": "Escape", onclick: () => player.cancel() },
+      "Cancel",
+    );
+    this.#seek = h("div", { class: "seek", role: "group", "aria-label": "On the way to another time", hidden: true }, this.#way, this.#progress, cancel);
     this.#speed.addEventListener("input", () => speed(10 ** (this.#speed.valueAsNumber / DECADE)));
     this.element = h(
       "div",
       { class: "playbar", role: "group", "aria-label": "Playback" },
       h("div", { class: "buttons" }, restart, this.#back, this.#play, this.#step, this.#event),
       this.#time,
-      h("div", { class: "lines" }, this.#line, this.#seek),
-      h("label", { class: "pace" }, h("span", { class: "name" }, "Speed"), this.#speed, this.#rate),
+      h("div", { class: "lines" }, this.#line, this.#end),
+      this.#pace,
+      this.#seek,
+      this.#refusal,
     );
+  }
+
+  /** The instant in ps that the line of time points at. */
+  #chosen(): number {
+    return Math.round((this.#line.valueAsNumber / STEPS) * this.#player.horizon);
+  }
+
+  /** Lets the reader write a time: Enter goes there, and Escape or leaving the field gives it up. */
+  #listenToTime(): void {
+    const time = this.#time;
+    const refuse = (text: string | null) => {
+      write(this.#refusal, text ?? "");
+      this.#refusal.hidden = text === null;
+      time.setAttribute("aria-invalid", String(text !== null));
+    };
+    const giveUp = () => {
+      this.#typed = false;
+      refuse(null);
+      this.update();
+    };
+    time.addEventListener("focus", () => time.select());
+    time.addEventListener("input", () => {
+      this.#typed = true;
+      refuse(null);
+    });
+    time.addEventListener("blur", giveUp);
+    time.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && this.#typed) {
+        event.preventDefault();
+        giveUp();
+      }
+      if (event.key !== "Enter") return;
+      if (!this.#typed) return time.blur();
+      const instant = format.parseInstant(time.value);
+      if (instant === null) return refuse(`“${time.value.slice(0, 40)}” is no time. Write a number with a unit, such as 12.5 ms, or end.`);
+      time.blur();
+      void this.#player.seek(instant);
+    });
   }
 
   /** Shows the state of the player. */
   update(): void {
     const player = this.#player;
-    write(this.#time, format.instant(player.now));
+    const { now, horizon, end } = player;
+    if (!this.#typed && this.#time.value !== format.instant(now)) this.#time.value = format.instant(now);
     if (!this.#dragged) {
-      const share = player.horizon > 0 ? player.now / player.horizon : 0;
-      this.#line.value = String(Math.round(share * STEPS));
-      this.#line.disabled = player.horizon === 0;
-      this.#line.setAttribute("aria-valuetext", format.instant(player.now));
+      this.#line.value = String(horizon > 0 ? Math.round((now / horizon) * STEPS) : 0);
+      this.#line.disabled = horizon === 0;
+      this.#line.setAttribute("aria-valuetext", end === null ? format.instant(now) : `${format.instant(now)} of ${format.duration(end)}`);
+      write(this.#end, horizon === 0 ? "" : end === null ? `${format.duration(horizon)} …` : format.duration(end));
+      this.#end.title = end === null ? "The end of the run is not known yet: the line grows with it" : "The end of the run";
     }
+    this.#showWay();
     if (player.playing !== this.#playing) {
       this.#playing = player.playing;
       put(this.#play, icon(player.playing ? "pause" : "play"));
@@ -86,10 +156,15 @@ export class Playbar {
     this.#rate.title = slow ? "The engine does not get as far as asked for" : "Simulated time a second";
   }
 
-  /** Shows how far the way to another time has come. */
-  seeking(share: number | null): void {
-    this.#seek.hidden = share === null;
-    this.#seek.value = share ?? 0;
+  /** Shows the way to another time in place of the speed, while it is long. */
+  #showWay(): void {
+    const { seeking, share } = this.#player;
+    const isLong = seeking !== null && performance.now() - seeking.since > PATIENCE_MS;
+    this.#pace.hidden = isLong;
+    this.#seek.hidden = !isLong;
+    if (!isLong) return;
+    this.#progress.value = share;
+    write(this.#way, `to ${Number.isFinite(seeking.target) ? format.duration(seeking.target) : "the end"}, ${Math.floor(100 * share)} %`);
   }
 }
 

@@ -101,7 +101,7 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ["e", "show or hide the scenario's text"],
   ["l", "show or hide the lessons"],
   ["d", "light or dark"],
-  ["Esc", "close, or select nothing"],
+  ["Esc", "stay where the run has come to on the way to a time; else close, or select nothing"],
   ["?", "this help"],
 ];
 

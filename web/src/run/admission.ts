@@ -1,9 +1,23 @@
 /** What comes before a run: a text, its files and its needs are compared with what the page takes. */
 
 import type { Engine, Needs } from "../engine/index.ts";
-import { filesProblem, needsProblem, textProblem } from "../limits.ts";
+import { filesProblem, MOST, needsProblem, textProblem } from "../limits.ts";
 import type { Scene } from "../gallery.ts";
+import type { View } from "../state.ts";
 import type { Order } from "./side.ts";
+
+/** What a side of a scene simulates in a view, under the transport that is chosen for it. */
+export function orderOf(scene: Scene, view: View, index: number, choice: string): Order {
+  const side = scene.sides[index] ?? scene.sides[0]!;
+  return {
+    name: scene.name,
+    text: view.text ?? side.text,
+    transport: choice === "own" ? null : choice,
+    ...(view.seed === null ? {} : { seed: view.seed }),
+    set: side.set,
+    links: MOST.links,
+  };
+}
 
 /** Hands the files of a scene to the engine. It throws a line on files that are too large. */
 export async function handOver(engine: Engine, files: Scene["files"]): Promise<void> {

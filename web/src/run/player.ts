@@ -1,14 +1,20 @@
 /**
- * The playback: brings all sides to the same instant, at a speed, by steps, or to a given time. One request a side is
- * under way at a time. Where the engine is slower than asked for, time goes slower and the page stays quick.
+ * The playback: brings all sides to the same instant, at a speed, by steps, or to a given time. Only instants are shown at
+ * which all sides stand. One request a side is under way at a time. Where the engine is slower than asked for, time goes
+ * slower and the page stays quick.
  */
 
+import { niceCeiling } from "../format.ts";
 import type { Side } from "./side.ts";
 
 /** Steps are made so short that the engine answers within this time. */
 const PATIENCE_MS = 24;
-/** Frames that a long way to another time is made of, so that series have points on the way. */
+/** The most events of one answer, so that a command that comes is heard soon. */
+const EVENTS = 1 << 18;
+/** A long way to another time is made of at least so many pieces, so that series have points on the way. */
 const PIECES = 40;
+/** Pieces get longer if they take less than the first time in ms, and shorter if they take more than the second. */
+const PIECE_MS = [50, 200] as const;
 /** The simulated time of one step. */
 export const STEP_PS = 1e6;
 
@@ -16,10 +22,18 @@ export const STEP_PS = 1e6;
 export interface Listener {
   /** Another instant is there to be drawn. */
   changed(): void;
-  /** How far the way to another time has come, 0 to 1; null when it is over. */
-  seeking(share: number | null): void;
   /** A side failed; its run is gone. */
   failed(error: unknown): void;
+}
+
+/** A way to another time that is under way. */
+export interface Seek {
+  /** The time in ps; infinite for the end of the run. */
+  readonly target: number;
+  /** The time in ps at which it began, or 0 if the run is simulated again. */
+  readonly start: number;
+  /** The time on the clock of `performance.now` at which it began. */
+  readonly since: number;
 }
 
 /** What the time of an answer depends on: the length of the step, or a page and a machine that have much else to do. */
@@ -45,13 +59,16 @@ class Cost {
 }
 
 export class Player {
-  /** The instant that is shown, in ps. */
+  /** The instant in ps that is shown, at which all sides stand. */
   now = 0;
   /** Simulated us a second that are asked for. */
   speed = 20;
   /** Simulated us a second that the engine reaches, while it plays; null if nothing holds it up. */
   reached: number | null = null;
   #sides: readonly Side[] = [];
+  /** The estimate in ps of how long the run goes on. */
+  #expected = 0;
+  #seek: Seek | null = null;
   #playing = false;
   /** Instants at which the run stood still, to which it can go back. */
   #stops: number[] = [];
@@ -81,22 +98,38 @@ export class Player {
     return this.#isWorking;
   }
 
-  /** The time up to which the line of time goes: the end of the run as far as it is known. */
+  /** The way to another time that is under way; null if there is none. */
+  get seeking(): Seek | null {
+    return this.#seek;
+  }
+
+  /** The share of that way that lies behind, 0 to 1. It is a guess where the way goes to an end that is not known. */
+  get share(): number {
+    if (this.#seek === null) return 0;
+    const { start, target } = this.#seek;
+    const way = Math.min(target, this.horizon) - start;
+    return way > 0 ? Math.min(1, Math.max(0, (this.now - start) / way)) : 1;
+  }
+
+  /** The time in ps at which the last side ends; null where that is not known. */
+  get end(): number | null {
+    const ends = this.#sides.map((side) => side.end ?? side.layout.stop_ps);
+    return ends.length === 0 || ends.includes(null) ? null : Math.max(...(ends as number[]));
+  }
+
+  /** The time up to which the line of time goes: the end of the run or, while that is not known, more than has been reached. */
   get horizon(): number {
-    if (this.ended) return Math.max(this.now, ...this.#sides.map((side) => side.progress.now_ps));
-    const stop = Math.max(0, ...this.#sides.map((side) => side.layout.stop_ps ?? 0));
-    return Math.max(stop, this.now);
+    if (this.#sides.length === 0) return 0;
+    const known = this.#sides.map((side) => side.end ?? side.layout.stop_ps ?? 0);
+    return this.end ?? niceCeiling(Math.max(this.#expected, 1.1 * this.now, ...known));
   }
 
-  /** True if the scenario says when the run stops. */
-  get hasStop(): boolean {
-    return this.#sides.some((side) => side.layout.stop_ps !== null);
-  }
-
-  /** Takes sides that begin at 0 in place of those before. */
-  take(sides: readonly Side[]): void {
+  /** Takes sides that begin at 0, and go on for about `expected` ps, in place of those before. */
+  take(sides: readonly Side[], expected = 0): void {
     this.#turn += 1;
     this.#sides = sides;
+    this.#expected = expected;
+    this.#seek = null;
     this.#playing = false;
     this.#stops = [];
     this.#longest = Number.POSITIVE_INFINITY;
@@ -130,11 +163,10 @@ export class Player {
     this.pause();
     this.#mark();
     return this.#command(async (alive) => {
-      if (this.ended || this.#sides.length === 0) return;
-      const first = this.#sides.find((side) => side.ended === null)!;
+      const first = this.#sides.find((side) => side.ended === null);
+      if (!first) return;
       if (what === "event") await first.advance({ events: 1 });
-      const target = what === "event" ? first.progress.now_ps : this.now + STEP_PS;
-      await this.#advance(target, alive);
+      await this.#advance(what === "event" ? first.simulated : this.now + STEP_PS, alive);
     });
   }
 
@@ -149,28 +181,57 @@ export class Player {
     return this.seek(0);
   }
 
-  /** Goes to an instant; if it lies behind, everything is simulated again. */
+  /** Goes to an instant, or to the end if that comes first; if it lies behind, everything is simulated again. */
   seek(target: number, mark = true): Promise<void> {
     this.pause();
     if (mark) this.#mark();
     return this.#command(async (alive) => {
-      if (target < this.now) {
-        await Promise.all(this.#sides.map((side) => side.restart(target)));
-        this.now = 0;
+      const sides = this.#sides;
+      if (sides.length === 0) return;
+      const isBehind = target < this.now;
+      const seek = (this.#seek = { target, start: isBehind ? 0 : this.now, since: performance.now() });
+      try {
+        if (isBehind) {
+          await Promise.all(sides.map((side) => side.restart(target)));
+          for (const side of sides) side.show();
+          this.now = 0;
+        }
+        if (!(await this.#travel(target, alive)) || sides !== this.#sides) return;
+        // Pieces on the way come without packets.
+        await Promise.all(sides.map((side) => side.look()));
+      } finally {
+        if (this.#seek === seek) this.#seek = null;
+        this.#listener.changed();
       }
-      if (this.#sides.length === 0) return;
-      const start = this.now;
-      let piece = Math.max(STEP_PS, (target - start) / PIECES);
-      while (this.now < target && alive() && !this.ended) {
-        const began = performance.now();
-        const next = Math.min(target, Math.round(this.now + piece));
-        await this.#advance(next, alive, next === target);
-        const took = performance.now() - began;
-        // Shorter pieces keep the page quick where much happens; a busy machine would only need more of them.
-        if (took > 400) piece = Math.max((target - start) / 1000, piece / 2, 1);
-        this.#listener.seeking(target > start ? (this.now - start) / (target - start) : null);
-      }
-      this.#listener.seeking(null);
+    });
+  }
+
+  /** Goes a long way in pieces, each of which ends at an instant that is shown. Answers whether all sides stand together. */
+  async #travel(target: number, alive: () => boolean): Promise<boolean> {
+    const start = this.now;
+    const longest = () => Math.max(STEP_PS, (Math.min(target, this.horizon) - start) / PIECES);
+    let piece = longest() / 16;
+    let isTogether = true;
+    while (alive() && isTogether && !this.#areAt(target)) {
+      const began = performance.now();
+      isTogether = await this.#advance(Math.min(target, Math.round(this.now + piece)), alive, false);
+      const took = performance.now() - began;
+      if (took < PIECE_MS[0]) piece = Math.min(2 * piece, longest());
+      if (took > PIECE_MS[1]) piece = Math.max(piece / 2, 1);
+    }
+    return isTogether;
+  }
+
+  /** Ends the way to another time: the run stays where it has come to. */
+  cancel(): void {
+    this.#seek = null;
+    this.pause();
+  }
+
+  /** Lets sides that stand at their end end there: the time of an end may become known only after it was reached. */
+  settle(): void {
+    void this.between(async () => {
+      if (!this.#playing && !this.#areAt(this.now)) await this.#advance(this.now, () => true);
     });
   }
 
@@ -201,17 +262,35 @@ export class Player {
     if (this.#stops[this.#stops.length - 1] !== this.now) this.#stops.push(this.now);
   }
 
-  /** Goes on to an instant. The engine answers after a number of events, so a command that comes may end this before. */
-  async #advance(target: number, alive: () => boolean, packets = true): Promise<void> {
+  /** True if all sides have come to an instant, or to their ends. */
+  #areAt(instant: number): boolean {
+    return this.#sides.every((side) => side.isAt(instant));
+  }
+
+  /**
+   * Brings all sides to an instant and shows it. The engine answers after a number of events, so a command that comes may
+   * end this before: then sides that are behind catch up with the one ahead. Answers false if they don't, since time stands
+   * still there; what was shown before stays.
+   */
+  async #advance(target: number, alive: () => boolean, packets = true): Promise<boolean> {
     const sides = this.#sides;
-    do {
-      await Promise.all(sides.filter((side) => side.progress.now_ps < target).map((side) => side.advance({ until_ps: target }, packets)));
+    const ahead = () => Math.max(...sides.map((side) => side.simulated));
+    let goal = Math.max(target, ahead());
+    const late = () => sides.filter((side) => !side.isAt(goal));
+    for (let behind = late(); behind.length > 0; behind = late()) {
+      const before = behind.map((side) => side.simulated);
+      await Promise.all(behind.map((side) => side.advance({ until_ps: goal, events: EVENTS }, packets)));
       // Others may have come while these were busy.
-      if (sides !== this.#sides) return;
-      const times = sides.filter((side) => side.ended === null).map((side) => side.progress.now_ps);
-      this.now = times.length > 0 ? Math.min(target, ...times) : Math.max(...sides.map((side) => side.progress.now_ps));
-      this.#listener.changed();
-    } while (!this.ended && this.now < target && alive());
+      if (sides !== this.#sides) return false;
+      if (alive()) continue;
+      if (behind.every((side, index) => side.simulated === before[index] && !side.isAt(goal))) return false;
+      goal = ahead();
+    }
+    for (const side of sides) side.show();
+    // An end is noticed a little later than it was, so the time may go back to it.
+    this.now = this.ended ? ahead() : goal;
+    this.#listener.changed();
+    return true;
   }
 
   /** Runs a command after what is under way; it is told whether a later one wants it to end. */
@@ -227,7 +306,6 @@ export class Player {
         await work(alive);
       } catch (error) {
         this.#playing = false;
-        this.#listener.seeking(null);
         this.#listener.failed(error);
       } finally {
         this.#isWorking = false;
