@@ -10,7 +10,7 @@ import pytest
 from conftest import Cli
 
 from clearway.parity import CASES
-from clearway.parity.case import csv, digest
+from clearway.parity.case import Case, csv, digest
 from clearway.parity.flowlists import draw_size, poisson
 from clearway.parity.judge import compared
 from clearway.parity.known import known
@@ -29,6 +29,20 @@ def test_every_list_is_the_one_that_was_measured(case: object) -> None:
             assert digest(csv(flows.make())) == reference.sha256, flows.name
         else:
             assert case is not NS2, f"{flows.name} was not measured"
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.name)
+def test_every_run_of_the_authors_code_counts_the_flows_of_its_list_and_differs_from_the_others(case: Case) -> None:
+    for flows in case.lists:
+        reference = case.reference(flows)
+        assert reference is not None, flows.name
+        sizes = flows.make()["size_bytes"]
+        buckets = [*case.buckets, ("all", 0, float("inf"))]
+        made = {name: int(((sizes >= low) & (sizes < high)).sum()) for name, low, high in buckets}
+        for draw in reference.draws:
+            found = {name: row["flows"] for name, row in draw.items()}
+            assert found == {name: count for name, count in made.items() if count}, flows.name
+        assert len({draw["all"]["mean_s"] for draw in reference.draws}) == len(reference.draws), flows.name
 
 
 def test_sizes_lie_on_straight_lines_between_the_points() -> None:
