@@ -109,7 +109,7 @@ def open(  # noqa: A001 - `clearway.open` opens a scenario as `open` opens a fil
 ) -> Stepped:
     """Opens a scenario as a run that goes on step by step. The arguments are those of `clearway.run`.
 
-    >>> run = clearway.open("scenarios/incast.toml", transport="dctcp")  # doctest: +SKIP
+    >>> run = clearway.open("incast", transport="dctcp")  # doctest: +SKIP
     >>> run.step(until="40 us")  # doctest: +SKIP
     >>> run.queued("s0->h0")  # doctest: +SKIP
     """

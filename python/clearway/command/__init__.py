@@ -18,10 +18,10 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 EXAMPLES = """\b
 Examples:
-  clearway run scenarios/incast.toml --transport expresspass
-  clearway compare scenarios/websearch.toml --transports expresspass,dctcp
-  clearway view scenarios/incast.toml --transports expresspass,dctcp
-  clearway sweep scenarios/sweeps/buffers.toml
+  clearway run incast --transport expresspass
+  clearway compare websearch --transports expresspass,dctcp
+  clearway view incast --transports expresspass,dctcp
+  clearway sweep buffers
   clearway plan stability pacc --rate "25 Gbps"
   clearway list transports expresspass
   clearway report out/websearch
