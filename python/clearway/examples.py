@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from clearway import _clearway, reading
 from clearway._clearway import ScenarioError
@@ -118,6 +119,13 @@ def found(word: str | Path, *kinds: str) -> Path:
         near = hint(word, kinds)
         raise ScenarioError(f"{word}: there is no such file or example{near} (`clearway list scenarios` lists these)")
     raise ScenarioError(f"{path}: can't be read: No such file or directory{hint(word, kinds)}")
+
+
+def of_source(scenario: str | Path | Mapping[str, Any]) -> str | Path | Mapping[str, Any]:
+    """The scenario that Python is given: the name of an example as the path of its file, all else as it is."""
+    if isinstance(scenario, Mapping) or "\n" in str(scenario):
+        return scenario
+    return found(scenario, SCENARIO)
 
 
 def hint(word: str | Path, kinds: Sequence[str]) -> str:

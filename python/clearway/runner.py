@@ -69,6 +69,7 @@ def run(
     a `KeyboardInterrupt` whose `run` covers the time that was simulated; with `out`, it is written first. Simulations
     in other threads raise it too while the main thread handles the Ctrl-C.
     """
+    scenario = examples.of_source(scenario)
     loaded = load_scenario(scenario, transport=transport, seed=seed, set=set, memory=memory, out=out)
     if out is not None:
         folder.check_target(out, {"": loaded.to_toml()}, force=force)
@@ -164,8 +165,7 @@ def load_scenario(
     elif isinstance(scenario, str) and "\n" in scenario:
         text, origin = scenario, "<text>"
     else:
-        path = examples.found(scenario, examples.SCENARIO)
-        return _clearway.Scenario.load(path, transport=transport, seed=seed, set=settings, memory=limit, disk=disk)
+        return _clearway.Scenario.load(scenario, transport=transport, seed=seed, set=settings, memory=limit, disk=disk)
     return _clearway.Scenario.parse(
         text, origin, ".", transport=transport, seed=seed, set=settings, memory=limit, disk=disk
     )
