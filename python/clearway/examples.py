@@ -22,7 +22,7 @@ SCENARIO, SWEEP, NETWORK = KINDS = "scenario", "sweep", "network"
 FOLDERS = {"sweeps": SWEEP, "networks": NETWORK}
 #: The ending of files that people name.
 ENDING = ".toml"
-#: What to do with an example of another kind than the command takes.
+#: The command that takes an example of each kind, for errors of commands that take another.
 INSTEAD = {
     SCENARIO: "`clearway run {name}` runs it",
     SWEEP: "`clearway sweep {name}` runs it",
@@ -46,12 +46,12 @@ class Example:
 
     @property
     def kind(self) -> str:
-        """Its kind, by the folder of its file."""
+        """The kind of example: a scenario, a sweep or a network, by the folder of its file."""
         return FOLDERS.get(self.file.partition("/")[0], SCENARIO)
 
     @property
     def path(self) -> Path:
-        """Its file; raises `Error` where this installation has none."""
+        """The file of the example; raises `Error` where this installation has none."""
         path = folder() / self.file
         if not path.is_file():
             raise _clearway.Error(f"{self.name}: the examples are not in this installation; `make wheel` builds one")
@@ -132,7 +132,7 @@ def hint(word: str | Path, kinds: Sequence[str]) -> str:
     """The hint `; did you mean "incast.toml"?`: a file beside the one that is missing, or else an example."""
     path = Path(word)
     try:
-        beside = [one.name for one in path.parent.iterdir() if one.name.endswith(ENDING) and not one.is_dir()]
+        beside = [one.name for one in path.parent.iterdir() if one.name.endswith(ENDING) and one.is_file()]
     except (OSError, ValueError):
         beside = []
     known = list(names(*kinds))
