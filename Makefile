@@ -34,7 +34,7 @@ ENGINE := $(TARGET)/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak random mutants fuzz parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel lint docs site guides notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed soak test-full soak random mutants fuzz parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -162,9 +162,14 @@ bpf: ## Compiles the BPF programs of the Linux datapath (needs clang 14); the ob
 # Zig links against glibc 2.28 on any machine; that is Debian 10, RHEL 8 and later. Symbols differ between targets, so the
 # profile guides the wheel for this machine's own one, and the other is a plain build.
 WHEEL := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
-wheel: web .venv/.dependencies .venv/.wheel $(call profile,wheel) ## Builds the wheels (manylinux_2_28, x86-64 and aarch64) into dist/ and checks that they install and run without a toolchain.
+wheel: web examples .venv/.dependencies .venv/.wheel $(call profile,wheel) ## Builds the wheels (manylinux_2_28, x86-64 and aarch64) into dist/ and checks that they install and run without a toolchain.
 	rm -rf dist
 	$(foreach target,$(WHEEL),$(if $(filter $(HOST),$(target)),$(call guide,wheel)) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 --target $(target) --out dist &&) tools/check-wheel dist $(if $(GUIDED),guided)
+
+# The examples, which a wheel takes from the package; in the repository the package finds them beside itself.
+examples:
+	rm -rf python/clearway/data/scenarios
+	cp -R scenarios python/clearway/data/scenarios
 
 .venv/.wheel: .venv/.dependencies
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang==$(ZIG)
@@ -205,7 +210,7 @@ pages-check: build ## Computes pages of results anew whose sources changed, and 
 	$(BIN)/clearway reproduce --check --docs docs --quiet
 
 clean: ## Removes whatever was built.
-	rm -rf .venv target dist out web/node_modules python/clearway/data/web
+	rm -rf .venv target dist out web/node_modules python/clearway/data/web python/clearway/data/scenarios
 	rm -f python/clearway/_clearway*.so
 
 # What the machine must have; says which package it is in where something is missing.

@@ -1,7 +1,7 @@
 """Clearway: a fast, deterministic packet-level simulator of datacenter congestion control.
 
 >>> import clearway
->>> run = clearway.run("scenarios/incast.toml", transport="expresspass")  # doctest: +SKIP
+>>> run = clearway.run("incast", transport="expresspass")  # doctest: +SKIP
 >>> run.flows  # doctest: +SKIP
 """
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from clearway import _clearway, caveats, folder, metrics
+from clearway import _clearway, caveats, examples, folder, metrics
 from clearway.assumptions import assumption_texts
 from clearway.bars import ProgressCallback, progress_bar
 from clearway.interrupt import Interrupted
@@ -150,6 +150,7 @@ def compare(
         raise _clearway.Error("compare: name at least one transport, such as expresspass,dctcp")
     if len({*transports}) < len(transports):
         raise _clearway.Error(f"compare: {','.join(transports)} names a transport twice")
+    scenario = examples.of_source(scenario)
     loaded = {name: load_scenario(scenario, transport=name, seed=seed, set=set, out=out) for name in transports}
     results = {name: one.to_toml() for name, one in loaded.items()}
     if out is not None:

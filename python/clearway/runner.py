@@ -10,7 +10,7 @@ from typing import Any, cast
 import polars as pl
 import tomli_w
 
-from clearway import _clearway, ended, folder, traces
+from clearway import _clearway, ended, examples, folder, traces
 from clearway.bars import ProgressCallback, progress_bar
 from clearway.checkpoint import Checkpoints
 from clearway.cost import Meter
@@ -20,7 +20,7 @@ from clearway.result import Run
 from clearway.scenario import variant
 from clearway.tables import PART, describe, frame, read_table
 
-#: A path to a scenario file, the text of one, or its content as a dict.
+#: A path to a scenario file, the name of an example, the text of a scenario, or its content as a dict.
 Source = str | Path | Mapping[str, Any]
 #: Values for `set`: what a scenario file would say, as text or as a number.
 Settings = Mapping[str, Any]
@@ -42,7 +42,8 @@ def run(
 ) -> Run:
     """Simulates a scenario and returns what happened.
 
-    `scenario` is a path, the text of a scenario (anything with a line break in it), or a dict of the same schema.
+    `scenario` is a path, the name of an example (`clearway list scenarios`), the text of a scenario (anything with a
+    line break in it), or a dict of the same schema. A file in the current folder goes before an example of its name.
     `transport` replaces the transport of all its traffic, `seed` its seed, and `set` single keys:
     `set={"switch.buffer": "1 MB"}`. A transport may bring parameters of its own: `"expresspass+tell_end=true"`. With
     `out`, the results are written to that folder too (`Run.save`), and many flows and samples leave memory for that
@@ -68,6 +69,7 @@ def run(
     a `KeyboardInterrupt` whose `run` covers the time that was simulated; with `out`, it is written first. Simulations
     in other threads raise it too while the main thread handles the Ctrl-C.
     """
+    scenario = examples.of_source(scenario)
     loaded = load_scenario(scenario, transport=transport, seed=seed, set=set, memory=memory, out=out)
     if out is not None:
         folder.check_target(out, {"": loaded.to_toml()}, force=force)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from clearway import _clearway
+from clearway import _clearway, examples
 from clearway.cost import Meter
 from clearway.result import Run
 from clearway.runner import Settings, Source, load_scenario, made_of
@@ -109,10 +109,11 @@ def open(  # noqa: A001 - `clearway.open` opens a scenario as `open` opens a fil
 ) -> Stepped:
     """Opens a scenario as a run that goes on step by step. The arguments are those of `clearway.run`.
 
-    >>> run = clearway.open("scenarios/incast.toml", transport="dctcp")  # doctest: +SKIP
+    >>> run = clearway.open("incast", transport="dctcp")  # doctest: +SKIP
     >>> run.step(until="40 us")  # doctest: +SKIP
     >>> run.queued("s0->h0")  # doctest: +SKIP
     """
+    scenario = examples.of_source(scenario)
     loaded = load_scenario(scenario, transport=transport, seed=seed, set=set, memory=memory)
     return Stepped(loaded, transport=transport, settings=set)
 

@@ -277,7 +277,7 @@ def test_the_demonstration_runs_in_small(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_example_scenarios_come_with_the_package_and_run(cli: Cli, tmp_path: Path) -> None:
-    names = [one["name"] for one in _clearway.scenarios()]
+    names = [one["name"] for one in _clearway.scenarios()]  # those that are compiled in, for the demonstration
     files = {path.stem: path for path in (REPOSITORY / "scenarios").glob("*.toml")}
     assert sorted(set(files) - set(names)) == ["deadlock"], "only an example that needs another file is left out"
     for name in names:

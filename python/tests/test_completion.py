@@ -17,7 +17,8 @@ from conftest import REPOSITORY, SMALL, Cli
 from clearway import _clearway
 from clearway.command import COMMANDS, cli
 from clearway.command.completion import SHELLS, Bash
-from clearway.command.names import figures
+from clearway.command.names import figures, topologies
+from clearway.examples import NETWORK, SCENARIO, SWEEP, names
 from clearway.scenario.keys import settable
 
 TRANSPORTS = [one["name"] for one in _clearway.transports()]
@@ -46,11 +47,22 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 CASES = {
     "clearway r": ["report", "reproduce", "run"],
-    "clearway run ": ["out/", "small.toml"],
-    "clearway view ": ["out/", "small.toml"],
+    "clearway run ": ["out/", "small.toml", *names(SCENARIO)],
+    "clearway view ": ["out/", "small.toml", *names(SCENARIO)],
+    "clearway sweep ": ["out/", "small.toml", *names(SWEEP)],
+    "clearway show ": ["out/", "small.toml", *dict.fromkeys([*names(SCENARIO, NETWORK), *topologies()])],
+    "clearway run incast": ["incast", "incast-trace"],
+    "clearway compare lesson-p": ["lesson-pac", "lesson-pfc"],
+    "clearway check ./": ["./out/", "./small.toml"],
+    "clearway show rin": ["ring"],
+    "clearway show dumb": ["dumbbell"],
+    "clearway sweep ev": ["evaluation"],
+    "clearway new --from evalu": ["evaluation"],
+    "clearway list scenarios lesson-e": ["lesson-ec4"],
+    "clearway run incast --set traffic.burst.se": ["traffic.burst.senders="],
     "clearway view out/": ["out/small"],
     "clearway view small.toml --transports dctcp,exp": ["dctcp,expresspass", "dctcp,expresspass-hotnets16"],
-    "clearway run s": ["small.toml"],
+    "clearway run s": ["small.toml", "shuffle"],
     "clearway run small.toml --transport exp": ["expresspass", "expresspass-hotnets16"],
     "clearway compare small.toml --transports dctcp,exp": ["dctcp,expresspass", "dctcp,expresspass-hotnets16"],
     "clearway run small.toml --set swi": None,
@@ -227,6 +239,10 @@ SUGGESTED = {
     ("list", "topologies", "fattree"): "fat-tree",
     ("list", "workloads", "websearch"): "web-search",
     ("list", "figures", "pacc/fig7"): "pacc/fig07",
+    ("list", "scenarios", "incats"): "incast",
+    ("run", "incats"): "incast",
+    ("run", "smal.toml"): "small.toml",
+    ("new", "--from", "websaerch"): "websearch",
     ("new", "a.toml", "--workload", "websearch"): "web-search",
     ("new", "a.toml", "--shape", "leafspine"): "leaf-spine",
     ("reproduce", "pac/fig9"): "pac/fig09",

@@ -179,7 +179,9 @@ def test_a_mutated_sweep_file_is_a_sweep_or_refused_in_a_line(times: int, tmp_pa
     chance, refused = random.Random(26), list[str]()
     (tmp_path / "small.toml").write_text(SMALL)
     path = tmp_path / "sweep.toml"
-    shipped = (REPOSITORY / "scenarios" / "sweeps" / "buffers.toml").read_text("utf-8").replace("../incast", "small")
+    shipped = (
+        (REPOSITORY / "scenarios" / "sweeps" / "buffers.toml").read_text("utf-8").replace('"incast"', '"small.toml"')
+    )
     for _ in range(times):
         path.write_bytes(mutated(chance.choice([SWEEP, shipped]), chance))
         try:

@@ -18,10 +18,10 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 EXAMPLES = """\b
 Examples:
-  clearway run scenarios/incast.toml --transport expresspass
-  clearway compare scenarios/websearch.toml --transports expresspass,dctcp
-  clearway view scenarios/incast.toml --transports expresspass,dctcp
-  clearway sweep scenarios/sweeps/buffers.toml
+  clearway run incast --transport expresspass
+  clearway compare websearch --transports expresspass,dctcp
+  clearway view incast --transports expresspass,dctcp
+  clearway sweep buffers
   clearway plan stability pacc --rate "25 Gbps"
   clearway list transports expresspass
   clearway report out/websearch
@@ -36,7 +36,7 @@ COMMANDS = {
     "completion": ("clearway.command.completion:completion", "Print the script that completes words in your shell."),
     "demo": ("clearway.command.demo:demo", "Simulate ExpressPass against DCTCP, and write a report."),
     "export": ("clearway.command.export:export", "Write a run in the formats of other simulators."),
-    "list": ("clearway.command.listing:list_", "List transports, topologies, workloads or figures."),
+    "list": ("clearway.command.listing:list_", "List transports, topologies, workloads, examples or figures."),
     "new": ("clearway.command.new:new", "Write a commented scenario to start from."),
     "parity": ("clearway.command.parity:parity", "Compare with the simulators of the protocols' authors."),
     "plan": ("clearway.command.plan:plan", "Answer from the papers' formulas, without a simulation."),

@@ -19,9 +19,9 @@ from clearway.scenario_warnings import warning_line
 
 EXAMPLES = """\b
 Examples:
-  clearway check scenarios/websearch.toml
-  clearway check scenarios/websearch.toml --transport hpcc --set traffic.web.flows=1000000
-  clearway check scenarios/incast.toml --json
+  clearway check websearch
+  clearway check websearch --transport hpcc --set traffic.web.flows=1000000
+  clearway check incast --json
 """
 
 
@@ -42,9 +42,10 @@ def check(
 ) -> None:
     """Read SCENARIO without running it: say what it is, and what it would cost.
 
-    Prints hosts, switches, links and flows, the expected simulated time, packets, memory and CPU time, warnings where a
-    transport is outside of what it is made for, and remarks on what has no effect; with --threads also how the network
-    is cut. A mistake is one line with file, line, key, value and what would be right, and exit code 2.
+    SCENARIO is a file or an example of `clearway list scenarios`. Prints hosts, switches, links and flows, the expected
+    simulated time, packets, memory and CPU time, warnings where a transport is outside of what it is made for, and
+    remarks on what has no effect; with --threads also how the network is cut. A mistake is one line with file, line,
+    key, value and what would be right, and exit code 2.
     """
     chosen = settings_dict(settings, stacks)
     loaded = _clearway.Scenario.load(scenario, transport=transport, seed=seed, set=list(chosen.items()))

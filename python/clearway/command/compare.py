@@ -15,10 +15,10 @@ from clearway.ends import FAILED, INTERRUPTED
 
 EXAMPLES = """\b
 Examples:
-  clearway compare scenarios/websearch.toml --transports expresspass,dctcp
-  clearway compare scenarios/websearch.toml --transports expresspass,dctcp --stacks own
-  clearway compare scenarios/incast.toml --transports expresspass,expresspass+tell_end=true
-  clearway compare scenarios/incast.toml --transports expresspass,dctcp,cubic --json
+  clearway compare websearch --transports expresspass,dctcp
+  clearway compare websearch --transports expresspass,dctcp --stacks own
+  clearway compare incast --transports expresspass,expresspass+tell_end=true
+  clearway compare incast --transports expresspass,dctcp,cubic --json
 """
 
 
@@ -45,7 +45,8 @@ def compare(
 ) -> int:
     """Simulate SCENARIO under several transports, with the same traffic, and show them side by side.
 
-    Writes a folder for each transport; `clearway report` makes pictures of them.
+    SCENARIO is a file or an example of `clearway list scenarios`. Writes a folder for each transport; `clearway report`
+    makes pictures of them.
     """
     import clearway.comparison
     from clearway.bars import progress_bar

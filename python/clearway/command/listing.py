@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clearway import _clearway, units
+from clearway import _clearway, examples, units
 from clearway.command.names import Choice, NameOf, unknown
-from clearway.command.shared import console, print_json
+from clearway.command.shared import console, notes, print_json
 from clearway.command.tables import print_heading, print_texts
 
 if TYPE_CHECKING:
@@ -34,18 +34,20 @@ Examples:
 @click.argument("name", required=False, type=NameOf())
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def list_(what: str, name: str | None, as_json: bool) -> None:
-    """List the transports, topologies or workloads that scenarios may name, example scenarios, or the figures that can
-    be reproduced, with the processor time and the memory that these take.
+    """List the transports, topologies or workloads that scenarios may name, examples, or the figures that can be
+    reproduced, with the processor time and the memory that these take.
 
-    With NAME, all about that one; of an example scenario that is its file.
+    The examples (`scenarios`) are listed by question, each with the command that shows it. With NAME, all about that
+    one; of an example that is its file.
     """
+    if what == "scenarios" and not as_json:
+        list_scenarios(name)
+        return
     known = {entry["name"]: entry for entry in catalog(what)}
     if name is not None and name not in known:
         raise click.UsageError(unknown(name, {"topologies": "topology"}.get(what, what.removesuffix("s")), known))
     if as_json:
         print_json(known[name] if name else list(known.values()))
-    elif name is not None and what == "scenarios":
-        click.echo(known[name]["text"], nl=False)
     elif name is None:
         print_texts(console(), overview(what), left=4)
     elif what == "transports":
@@ -60,10 +62,34 @@ def catalog(what: str) -> list[dict[str, Any]]:
         "transports": _clearway.transports,
         "topologies": _clearway.topologies,
         "workloads": _clearway.workloads,
-        "scenarios": _clearway.scenarios,
+        "scenarios": scenarios,
         "figures": figures,
     }
     return [dict(entry) for entry in of[what]()]
+
+
+def list_scenarios(name: str | None) -> None:
+    """Prints the examples by the questions that they answer, or the file of one."""
+    if name is None:
+        from clearway.command.examples import print_examples
+
+        print_examples(console(), click.get_current_context().find_root().command)
+        return
+    known = examples.examples()
+    if name not in known:
+        raise click.UsageError(unknown(name, "scenario", known))
+    one = known[name]
+    click.echo(one.text(), nl=False)
+    if others := one.others():
+        named = " and ".join(others)
+        notes().print(f"{name}: reads {named} too, which `clearway new --from {name}` copies with it")
+
+
+def scenarios() -> list[dict[str, Any]]:
+    """The examples, with the commands that show them."""
+    from clearway.command.examples import entries
+
+    return entries(click.get_current_context().find_root().command)
 
 
 def figures() -> list[dict[str, Any]]:
@@ -92,8 +118,6 @@ def overview(what: str) -> Texts:
     if what == "workloads":
         rows = [[w["name"], units.size(w["mean_bytes"]), w["summary"]] for w in _clearway.workloads()]
         return ["workload", "mean size", "what it is"], rows
-    if what == "scenarios":
-        return ["scenario", "what it shows"], [[one["name"], one["summary"]] for one in _clearway.scenarios()]
     if what == "figures":
         rows = [[f["name"], f["summary"], cost_text(f["quick"]), cost_text(f["paper"])] for f in figures()]
         return ["figure", "what it is", "quick", "at the paper's size"], rows

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from clearway import _clearway
+from clearway import _clearway, examples
 
 #: Names with a line on each.
 Names = dict[str, str]
@@ -93,7 +94,7 @@ class NameOf(click.ParamType[str]):
             "transports": transports,
             "topologies": topologies,
             "workloads": workloads,
-            "scenarios": lambda: {one["name"]: one["summary"] for one in _clearway.scenarios()},
+            "scenarios": examples.names,
             "figures": figures,
         }
         names = lists.get(str(ctx.params.get("what")))
@@ -101,15 +102,22 @@ class NameOf(click.ParamType[str]):
 
 
 class NetworkWord(click.ParamType[str]):
-    """A word that describes a network for `clearway plan`: a file, or a shape and then its keys."""
+    """A word that describes a network: a file, an example, or a shape and then its keys."""
 
     name = "word"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
+        """Leaves the word to the command, and says whether it is a file or an example where both have the name."""
+        if value not in topologies():
+            say(ctx, examples.remark(value))
+        return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
         """Shapes and files for the first word, keys for the others."""
         given = ctx.params.get(str(param.name)) or ()
         if not given:
-            return [*items(topologies(), incomplete), *SCENARIO.shell_complete(ctx, param, incomplete)]
+            known = {**examples.names(examples.SCENARIO, examples.NETWORK), **topologies()}
+            return [*entries(incomplete, lambda path: path.name.endswith(".toml")), *items(known, incomplete)]
         keys = next((one["keys"] for one in _clearway.topologies() if one["name"] == given[0]), {})
         there = {word.partition("=")[0] for word in given}
         return [CompletionItem(f"{key}=") for key in keys if key.startswith(incomplete) and key not in there]
@@ -127,6 +135,33 @@ class FileWith(click.Path):
         return entries(incomplete, lambda path: path.name.endswith(self.suffixes))
 
 
+class Described(FileWith):
+    """A file of a scenario or sweep, or the name of an example of that kind; completion offers both.
+
+    With `runs`, it may be a folder of results too.
+    """
+
+    def __init__(self, kind: str, *, runs: bool = False) -> None:
+        super().__init__(examples.ENDING)
+        self.kind, self.runs = kind, runs
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
+        """The path of the file; one that is not there is refused, with a name that is close to it."""
+        is_run = self.runs and Path(value).is_dir()
+        path = Path(value) if is_run else examples.found(value, self.kind)
+        say(ctx, examples.remark(str(value), runs=self.runs))
+        return path
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:  # noqa: ARG002
+        """The files, folders and names that begin so."""
+        from clearway.folder import SUMMARY
+
+        def is_wanted(path: Path) -> bool:
+            return path.name.endswith(self.suffixes) or (self.runs and (path / SUMMARY).is_file())
+
+        return [*entries(incomplete, is_wanted), *items(examples.names(self.kind), incomplete)]
+
+
 class RunFolder(click.Path):
     """A folder of results; completion offers them and the folders on the way."""
 
@@ -138,19 +173,6 @@ class RunFolder(click.Path):
         from clearway.folder import SUMMARY
 
         return entries(incomplete, lambda path: (path / SUMMARY).is_file())
-
-
-class ScenarioOrRun(click.Path):
-    """A scenario file or a folder of results; completion offers them and the folders on the way."""
-
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:  # noqa: ARG002
-        """The scenarios, runs and folders that begin so."""
-        from clearway.folder import SUMMARY
-
-        return entries(incomplete, lambda path: path.name.endswith(".toml") or (path / SUMMARY).is_file())
 
 
 def items(names: Names, incomplete: str) -> Items:
@@ -175,6 +197,15 @@ def entries(incomplete: str, is_wanted: Callable[[Path], bool]) -> Items:
         elif path.is_dir():
             shown.append(CompletionItem(f"{way}{slash}{path.name}/"))
     return shown
+
+
+def say(ctx: click.Context | None, line: str | None) -> None:
+    """Prints a line on standard error, but for completion and for commands that are to be quiet.
+
+    The option `--quiet` is eager where a command has it, so that it is known when arguments are read.
+    """
+    if line is not None and ctx is not None and not ctx.resilient_parsing and not ctx.params.get("quiet"):
+        click.echo(line, err=True)
 
 
 def unknown(value: str, what: str, known: Iterable[str]) -> str:
@@ -222,4 +253,7 @@ TRANSPORTS = KnownList("transport", transports)
 VARIANT = Variant("transport", transports)
 VARIANTS = VariantList("transport", transports)
 WORKLOAD = Known("workload", workloads)
-SCENARIO = FileWith(".toml")
+EXAMPLE = Known("example", examples.names)
+SCENARIO = Described(examples.SCENARIO)
+SCENARIO_OR_RUN = Described(examples.SCENARIO, runs=True)
+SWEEP = Described(examples.SWEEP)

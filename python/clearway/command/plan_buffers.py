@@ -18,7 +18,7 @@ from clearway.plan.networks import named
 EXAMPLES = """\b
 Examples:
   clearway plan buffers fat-tree k=8 rate=10Gbps
-  clearway plan buffers scenarios/websearch.toml --port "tor0->h0"
+  clearway plan buffers websearch --port "tor0->h0"
   clearway plan buffers leaf-spine rate="25 Gbps" uplink_rate="100 Gbps" --credit-queue 4 --host-delay "0 us" "1 us"
   clearway plan buffers star hosts=64 --flows 63 --json
 """

@@ -21,7 +21,7 @@ Examples:
   clearway plan switch --target linux-tc star hosts=4 rate="100 Mbps" --dev "p{port}" > switch.sh
   clearway plan switch --target linux-tc leaf-spine leaves=2 rate="1 Gbps" --out scripts
   clearway plan switch --target sonic leaf-spine rate="25 Gbps" --switch tor0 > tor0.json
-  clearway plan switch --target sonic scenarios/rdma-incast.toml --out config
+  clearway plan switch --target sonic rdma-incast --out config
 """
 DEVICES = {"linux-tc": "{switch}-{port}", "sonic": "Ethernet{lane}"}
 ENDINGS = {"linux-tc": "sh", "sonic": "json"}

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  clearway run scenarios/incast.toml
-  clearway run scenarios/incast.toml --transport dctcp --seed 7
-  clearway run scenarios/incast.toml --set switch.buffer='1 MB' --out out/small-buffer
-  clearway run scenarios/websearch.toml --checkpoint '10 min'
+  clearway run incast
+  clearway run incast --transport dctcp --seed 7
+  clearway run incast --set switch.buffer='1 MB' --out out/small-buffer
+  clearway run websearch --checkpoint '10 min'
 """
 
 
@@ -50,7 +50,7 @@ def run(
     checkpoint: str | None,
     fresh: bool,
 ) -> int:
-    """Simulate SCENARIO and say what happened.
+    """Simulate SCENARIO, a file or an example of `clearway list scenarios`, and say what happened.
 
     Prints flow completion times by size, queues, drops and speed, and writes the results to a folder: the resolved
     scenario, flows, ports and samples as Parquet, totals as JSON. Ctrl-C keeps what was simulated so far.

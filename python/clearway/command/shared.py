@@ -40,11 +40,12 @@ class Setting(click.ParamType[tuple[str, str]]):
         incomplete: str,
     ) -> list[CompletionItem[str]]:
         """Offers the keys of the scenario that the call names, each with `=`; once a key stands there, its values."""
+        from clearway import examples
         from clearway.scenario import keys
 
         # Before the value of an option is there, click leaves arguments in `args`.
         named = [ctx.params.get("scenario"), ctx.params.get("file"), *ctx.args]
-        content = next((keys.read(Path(one)) for one in named if one), {})
+        content = next((keys.read(examples.named(one, *examples.KINDS) or Path(one)) for one in named if one), {})
         known = keys.settable(content, ctx.params.get("transport"))
         key, equals, begun = incomplete.partition("=")
         if equals:
@@ -87,7 +88,7 @@ def run_options(function: F) -> F:
         ),
         threads_option,
         click.option("--json", "as_json", is_flag=True, help="Print the results as JSON."),
-        click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors."),
+        click.option("--quiet", "-q", is_flag=True, is_eager=True, help="Print nothing but errors."),
     ]
     for option in reversed(options):
         function = option(function)

@@ -6,17 +6,19 @@ from pathlib import Path
 
 import click
 
+from clearway.command.names import NetworkWord
+
 EXAMPLES = """\b
 Examples:
   clearway show leaf-spine
   clearway show fat-tree k=8 rate=25Gbps --path h0 h127 --out tree.svg
-  clearway show scenarios/incast.toml
-  clearway show scenarios/networks/ring.toml --path h0 h2
+  clearway show incast
+  clearway show ring --path h0 h2
 """
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("topology", nargs=-1, required=True, metavar="TOPOLOGY|SCENARIO [KEY=VALUE]...")
+@click.argument("topology", nargs=-1, required=True, metavar="TOPOLOGY|SCENARIO [KEY=VALUE]...", type=NetworkWord())
 @click.option("--path", "pair", nargs=2, metavar="SRC DST", help="Draw the shortest paths between two hosts.")
 @click.option("--out", type=click.Path(path_type=Path), help="File for the picture.  [default: NAME.svg]")
 @click.option("--force", is_flag=True, help="Replace a file that this command did not draw.")
@@ -24,10 +26,11 @@ Examples:
 def show(topology: tuple[str, ...], pair: tuple[str, str] | None, out: Path | None, force: bool, as_json: bool) -> None:
     """Draw the network TOPOLOGY as SVG, and say how large and how fast it is.
 
-    TOPOLOGY is a shape with its keys, a file of a network (TOML, GraphML, HPCC's, htsim's), or a scenario. Hosts are
-    at the bottom, and a row above them is a tier of switches; lines are the wider the faster the link. In large
-    networks, neighbouring pods, switches and hosts stand together. With --path, the shortest paths between two hosts
-    are drawn with the share of the traffic that each link carries if every switch divides it equally.
+    TOPOLOGY is a shape with its keys, a file of a network (TOML, GraphML, HPCC's, htsim's), or a scenario: its file, or
+    the name of an example, unless that is the name of a shape too. Hosts are at the bottom, and a row above them is a
+    tier of switches; lines are the wider the faster the link. In large networks, neighbouring pods, switches and hosts
+    stand together. With --path, the shortest paths between two hosts are drawn with the share of the traffic that each
+    link carries if every switch divides it equally.
     """
     from clearway import _clearway, reading
     from clearway.command.shared import print_json

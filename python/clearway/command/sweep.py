@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clearway import units
-from clearway.command.names import SCENARIO
+from clearway.command.names import SWEEP
 from clearway.command.shared import Setting, console, notes, print_json, settings_dict
 from clearway.command.tables import print_heading, print_muted, print_texts, print_warnings
 from clearway.ends import INTERRUPTED
@@ -29,16 +29,16 @@ LISTED = 1000
 
 EXAMPLES = """\b
 Examples:
-  clearway sweep scenarios/sweeps/buffers.toml
-  clearway sweep scenarios/sweeps/buffers.toml --dry-run
-  clearway sweep scenarios/sweeps/buffers.toml --set topology.rate='40 Gbps' --out out/buffers-40
-  clearway sweep scenarios/sweeps/evaluation.toml --processes 8
-  clearway sweep scenarios/sweeps/evaluation.toml --on dask://scheduler:8786
+  clearway sweep buffers
+  clearway sweep buffers --dry-run
+  clearway sweep buffers --set topology.rate='40 Gbps' --out out/buffers-40
+  clearway sweep evaluation --processes 8
+  clearway sweep evaluation --on dask://scheduler:8786
 """
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("file", type=SCENARIO)
+@click.argument("file", type=SWEEP)
 @click.option("--set", "settings", type=Setting(), multiple=True, help="Set a key at all points; repeatable.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the results.  [default: out/NAME]")
 @click.option(
@@ -66,7 +66,7 @@ Examples:
     "--force", is_flag=True, help="Replace another sweep, or write into a folder with other files; they stay."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@click.option("--quiet", "-q", is_flag=True, is_eager=True, help="Print nothing but errors.")
 def sweep(
     file: Path,
     settings: tuple[tuple[str, str], ...],
@@ -83,9 +83,10 @@ def sweep(
 ) -> int:
     """Run the scenario of the sweep FILE at every point of its axes.
 
-    Writes a folder with a table of all runs (runs.csv, runs.parquet) and a result folder for each run. What was run is
-    kept: after Ctrl-C, a crash, or with more values in FILE, the same command goes on where it was. A point that fails,
-    or exceeds a limit of time or memory, stops no other.
+    FILE may also be a sweep of `clearway list scenarios`, by its name. Writes a folder with a table of all runs
+    (runs.csv, runs.parquet) and a result folder for each run. What was run is kept: after Ctrl-C, a crash, or with more
+    values in FILE, the same command goes on where it was. A point that fails, or exceeds a limit of time or memory,
+    stops no other.
     """
     from clearway.jobs.progress import bar
     from clearway.machine import memory_limit

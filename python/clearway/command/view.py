@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clearway import _clearway, reading
-from clearway.command.names import TRANSPORTS, ScenarioOrRun
+from clearway.command.names import SCENARIO_OR_RUN, TRANSPORTS
 from clearway.command.shared import notes, settings_dict, settings_options
 
 if TYPE_CHECKING:
@@ -21,15 +21,15 @@ NATIVE_ABOVE = 1000
 EXAMPLES = """\b
 Examples:
   clearway view                                 choose from the gallery
-  clearway view scenarios/incast.toml --transports expresspass,dctcp
+  clearway view incast --transports expresspass,dctcp
   clearway view out/incast                      simulate results again, and compare the hash
-  clearway view scenarios/incast.toml --html incast.html
-  clearway view scenarios/websearch.toml --native --port 8000 --no-browser
+  clearway view incast --html incast.html
+  clearway view websearch --native --port 8000 --no-browser
 """
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("sources", nargs=-1, metavar="[SCENARIO|RUN]...", type=ScenarioOrRun())
+@click.argument("sources", nargs=-1, metavar="[SCENARIO|RUN]...", type=SCENARIO_OR_RUN)
 @click.option("--transports", type=TRANSPORTS, help="One transport, or two with a comma: they stand side by side.")
 @settings_options
 @click.option(
@@ -41,7 +41,7 @@ Examples:
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page.  [default: a free one]")
 @click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but the address and errors.")
+@click.option("--quiet", "-q", is_flag=True, is_eager=True, help="Print nothing but the address and errors.")
 def view(
     sources: tuple[Path, ...],
     transports: str | None,
@@ -57,9 +57,10 @@ def view(
 ) -> None:
     """Watch SCENARIO live in the browser: packets, credits, queues, marks and pauses, as fast or slow as you like.
 
-    A RUN is a folder of results. It is simulated again from its resolved scenario, and the page says whether the hash
-    is the same; the runs of a comparison of two transports stand side by side. Without an argument the page opens on
-    its gallery. With --html, the page becomes one file that opens from disk and can be sent to others.
+    A SCENARIO is a file or an example of `clearway list scenarios`. A RUN is a folder of results; it is simulated again
+    from its resolved scenario, and the page says whether the hash is the same; the runs of a comparison of two
+    transports stand side by side. Without an argument the page opens on its gallery. With --html, the page becomes one
+    file that opens from disk and can be sent to others.
 
     The page is served on this machine alone until Ctrl-C is pressed, at an address that only you know.
     """

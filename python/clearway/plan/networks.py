@@ -9,13 +9,14 @@ from pathlib import Path
 
 import tomli_w
 
-from clearway import _clearway, reading
+from clearway import _clearway, examples, reading
 
 
 def network(words: Sequence[str]) -> _clearway.Scenario:
     """The network that is named, as a scenario; where a scenario file doesn't say otherwise, of ExpressPass.
 
-    `words`: a file, or the kind of a shape and its keys, such as `["fat-tree", "k=8", "rate=10Gbps"]`.
+    `words`: a file, an example's name, or the kind of a shape and its keys, such as `["fat-tree", "k=8",
+    "rate=10Gbps"]`.
     """
     return named(words)[0]
 
@@ -36,9 +37,11 @@ def named(words: Sequence[str]) -> tuple[_clearway.Scenario, bool]:
                 raise _clearway.ScenarioError(f"{key}: this key is set twice; set it once")
             table[key] = value
         return of_table(table, Path()), False
+    path = examples.named(first, examples.SCENARIO, examples.NETWORK) or path
     if not path.is_file():
-        hint = _clearway.suggestion(first, kinds)
-        raise _clearway.ScenarioError(f"{first}: is neither a file nor one of {', '.join(kinds)}{hint}; {RIGHT}")
+        near = _clearway.suggestion(first, kinds) if examples.is_bare(first) else ""
+        near = near or examples.hint(first, (examples.SCENARIO, examples.NETWORK))
+        raise _clearway.ScenarioError(f"{first}: is neither a file nor one of {', '.join(kinds)}{near}; {RIGHT}")
     if keys:
         raise _clearway.ScenarioError(f"{keys[0]}: keys follow a shape, and {first} is a file; leave them out")
     try:
@@ -68,7 +71,7 @@ def kind_of(path: Path) -> str:
     return "htsim-file" if re.search(r"^\s*tiers\s", start, re.IGNORECASE | re.MULTILINE) else "hpcc-file"
 
 
-RIGHT = "write a scenario file, a topology file, or a shape with its keys, such as fat-tree k=8 rate=10Gbps"
+RIGHT = "write a scenario file, an example, a topology file, or a shape with its keys, such as fat-tree k=8 rate=10Gbps"
 
 
 def key_and_value(word: str) -> tuple[str, object]:

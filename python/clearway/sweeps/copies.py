@@ -8,7 +8,7 @@ from typing import Any
 
 import tomli_w
 
-from clearway import _clearway, reading
+from clearway import _clearway, examples, reading
 from clearway._clearway import Error
 from clearway.scenario.named import named_files
 from clearway.sweeps import file, record
@@ -20,8 +20,8 @@ FILES = "files"
 
 
 def read(path: str | Path, settings: Mapping[str, object] | None = None) -> Spec:
-    """Reads a sweep file as `file.read` does; refuses a copy in a sweep's folder that was damaged or edited."""
-    path = Path(path)
+    """Reads a sweep file, or that of an example, as `file.read` does; refuses a copy that was damaged or edited."""
+    path = examples.found(path, examples.SWEEP)
     if path.name == record.FILE and (path.parent / record.RECORD).exists():
         try:
             kept = record.read(path.parent)

@@ -10,7 +10,7 @@ from typing import Any
 
 import tomli_w
 
-from clearway import _clearway, reading
+from clearway import _clearway, examples, reading
 from clearway._clearway import Error
 from clearway.sweeps import axes
 from clearway.sweeps.amounts import inline, setting_text
@@ -78,7 +78,7 @@ class Spec:
             return _clearway.Scenario.parse(text, self.origin, self.base, **given)
         if isinstance(self.scenario, str) and "\n" in self.scenario:
             return _clearway.Scenario.parse(self.scenario, self.origin, self.base, **given)
-        return _clearway.Scenario.load(self.scenario, **given)
+        return _clearway.Scenario.load(examples.found(self.scenario, examples.SCENARIO), **given)
 
 
 def covers(row: Settings, choice: Choice) -> bool:
@@ -114,10 +114,10 @@ def of_content(
         raise Error(f"{origin}: name = {inline(called)}: write a text")
     scenario = content.get("scenario")
     if isinstance(scenario, str) and "\n" not in scenario:
-        scenario = base / scenario
+        scenario = example(scenario, base, origin) or base / scenario
     elif not isinstance(scenario, str | Path | Mapping):
         what = "is missing" if scenario is None else f"= {inline(scenario)}"
-        raise Error(f"{origin}: scenario {what}: name a scenario file, or write the scenario under [scenario]")
+        raise Error(f"{origin}: scenario {what}: name a scenario file or an example, or write it under [scenario]")
     found = Reader(origin, content)
     spec = Spec(
         name=called,
@@ -133,6 +133,14 @@ def of_content(
     )
     found.check(spec)
     return spec
+
+
+def example(word: str, base: Path, origin: str) -> Path | None:
+    """The file of the example that a sweep's scenario names; a file of that name beside the sweep goes before it."""
+    try:
+        return examples.named(word, examples.SCENARIO, base=base)
+    except Error as error:
+        raise Error(f"{origin}: scenario = {error}") from None
 
 
 class Reader:
