@@ -45,7 +45,7 @@ pub trait Slot {
 
 impl<T: Field> Slot for T {
     fn read(&mut self, value: &Value, min: &'static str, max: &'static str) -> Result<(), String> {
-        let read = <T as Field>::read(value)?;
+        let read = <T as Field>::read(value).map_err(|problem| with_limits(problem, min, max))?;
         let is_beyond = |limit: &'static str, beyond: Ordering| {
             let of = || <T as Field>::read(&Value::from(limit)).expect("limits in the source are valid");
             !limit.is_empty() && read.order(&of()) == Some(beyond)
@@ -69,6 +69,20 @@ impl<T: Field> Slot for T {
 
     fn write(&self) -> Option<String> {
         Field::write(self)
+    }
+}
+
+/// The start of the message for what is no whole number.
+const WHOLE: &str = "write a whole number from 0 to ";
+
+/// The message for what is no whole number, with the limits of the field in place of those of its type.
+fn with_limits(problem: String, min: &str, max: &str) -> String {
+    match problem.strip_prefix(WHOLE) {
+        Some(most) if !(min.is_empty() || max.is_empty()) => {
+            let rest = most.trim_start_matches(|c: char| c.is_ascii_digit());
+            format!("write a whole number {}{rest}", range(min, max))
+        }
+        _ => problem,
     }
 }
 
@@ -144,7 +158,7 @@ macro_rules! integer_field {
                     _ => None,
                 };
                 let most = $Integer::MAX;
-                number.ok_or_else(|| format!("write a whole number from 0 to {most}"))
+                number.ok_or_else(|| format!("{WHOLE}{most}"))
             }
 
             fn write(&self) -> Option<String> {

@@ -5,13 +5,19 @@ use thiserror::Error;
 
 /// The error for a text that is not a quantity. Its message names the fault and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{text:?} {problem}; write {what} as a number and one of {units}, such as {example}")]
+#[error("{text:?} {problem}{}; write {what} as a number and one of {units}, such as {example}", hint(meant))]
 pub struct UnitError {
     text: String,
     problem: &'static str,
+    /// The same quantity with the unit that may be meant.
+    meant: Option<String>,
     what: &'static str,
     units: String,
     example: &'static str,
+}
+
+fn hint(meant: &Option<String>) -> String {
+    meant.as_ref().map(|meant| format!(" (did you mean {meant:?}?)")).unwrap_or_default()
 }
 
 /// Reads a text such as `"384.5 KB"`; `scales` lists each unit's name with its multiple of the smallest unit.
@@ -25,6 +31,7 @@ pub(crate) fn parse_scaled(
     let fail = |problem| UnitError {
         text: text.into(),
         problem,
+        meant: None,
         what,
         units: scales.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
         example,
@@ -41,8 +48,10 @@ pub(crate) fn parse_scaled(
     if unit.is_empty() {
         return Err(fail("has no unit"));
     }
-    let (_, scale) =
-        *scales.iter().find(|(name, _)| *name == unit).ok_or_else(|| fail("has an unknown unit"))?;
+    let Some(&(_, scale)) = scales.iter().find(|(name, _)| *name == unit) else {
+        let meant = like(unit, scales).map(|name| format!("{} {name}", &trimmed[..split]));
+        return Err(UnitError { meant, ..fail("has an unknown unit") });
+    };
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
         return Err(fail("is not a number"));
@@ -56,6 +65,12 @@ pub(crate) fn parse_scaled(
         return Err(fail("has more decimals than its smallest unit"));
     }
     u64::try_from(product / divisor).map_err(|_| fail("is too large"))
+}
+
+/// The unit that differs from a text in the case of letters alone, or in a Greek letter for micro.
+fn like<'a>(unit: &str, scales: &[(&'a str, u64)]) -> Option<&'a str> {
+    let plain = unit.replace(['\u{b5}', '\u{3bc}'], "u");
+    scales.iter().map(|(name, _)| *name).find(|name| name.eq_ignore_ascii_case(&plain))
 }
 
 /// Writes `value` exactly, in the largest unit in which it is at least one.
@@ -79,7 +94,9 @@ mod tests {
     fn an_error_quotes_the_text_and_says_what_is_wrong_with_it() {
         let cases = [
             ("ten us", "does not start with a number"),
-            ("10 parsec", "has an unknown unit"),
+            ("10 parsec", "has an unknown unit; write a time"),
+            ("10 US", "has an unknown unit (did you mean \"10 us\"?); write a time"),
+            ("4\u{b5}s", "has an unknown unit (did you mean \"4 us\"?); write a time"),
             ("1..2 us", "is not a number"),
             ("99999999999999999999 s", "is too large"),
         ];

@@ -170,8 +170,8 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
         ),
         (
             refused_with("hosts = 5", "hosts = 99999999999999999999999999999999999999999999"),
-            "x.toml:6: topology.hosts = 99999999999999999999999999999999999999999999: write a whole number from 0 to \
-             4294967295",
+            "x.toml:6: topology.hosts = 99999999999999999999999999999999999999999999: write a whole number from 1 to \
+             60000",
         ),
         (
             refused_with("flows = 10", "flows = 1_000_000_000_000_000_000"),
