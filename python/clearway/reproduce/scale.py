@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from clearway._clearway import Error
+from clearway.machine import memory_limit
 from clearway.reproduce.figure import Figure, Job
 from clearway.runner import load_scenario
 
@@ -87,9 +88,15 @@ def cost(jobs: Iterable[Job]) -> Cost:
 
 
 @cache
+def limit() -> int | None:
+    """The memory that a run may take, looked up once and not for each of thousands of scenarios."""
+    return memory_limit()
+
+
+@cache
 def cost_of(scenario: str) -> Cost:
     """The cost of one simulation."""
-    known = load_scenario(json.loads(scenario)).estimate()
+    known = load_scenario(json.loads(scenario), memory=limit()).estimate()
     return Cost(1, known["cpu_s"], known["memory_bytes"], known["payload_bytes"])
 
 
