@@ -16,6 +16,7 @@ pub struct UnitError {
     example: &'static str,
 }
 
+/// The part of the message that names the unit that may be meant.
 fn hint(meant: &Option<String>) -> String {
     meant.as_ref().map(|meant| format!(" (did you mean {meant:?}?)")).unwrap_or_default()
 }

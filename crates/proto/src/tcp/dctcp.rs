@@ -143,10 +143,11 @@ impl DctcpController {
         self
     }
 
-    /// Returns the same controller, but one whose window marks may cut to one segment if `yes`.
+    /// Returns the same controller, but one whose window marks may cut to one segment if `yes`. INET's law has no least
+    /// window.
     pub fn marks_to_one(mut self, yes: bool) -> DctcpController {
-        if yes {
-            self.cuts = Cuts::Rfc8257 { floor: u64::from(self.window.mss) };
+        if let (true, Cuts::Rfc8257 { floor }) = (yes, &mut self.cuts) {
+            *floor = u64::from(self.window.mss);
         }
         self
     }
@@ -348,6 +349,14 @@ mod tests {
         let mut dctcp = inet(0.5, 16_000);
         dctcp.on_ack(&acks(5000, 20_000, true));
         assert_eq!((dctcp.limits().cwnd, dctcp.window.ssthresh), (12_000, 9000));
+    }
+
+    #[test]
+    fn inet_stays_inet_whether_marks_may_cut_to_one_segment_is_said_before_or_after_dctcp_4() {
+        for dctcp in [control(1.0).marks_to_one(true).with_law(Law::Inet), inet(1.0, 2500).marks_to_one(true)]
+        {
+            assert_eq!(dctcp.cuts, Cuts::Inet { at: NEVER });
+        }
     }
 
     #[test]
