@@ -1,4 +1,4 @@
-"""Findings: what the terminal, Python and the live page say is computed from the results, once, and no more than they show.
+"""Findings: terminal, Python and live page say what is computed once from the results, and no more than they show.
 
 The sentences themselves are tested in `crates/findings/tests/sentences.rs`, each in results in which it is true and in
 results in which it is false.
