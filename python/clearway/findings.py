@@ -22,6 +22,10 @@ from clearway.window import flows, losses, rate, window
 COLUMNS = ("size_bytes", "start_s", "fct_s", "slowdown", "delivered_bytes")
 
 
+#: The column of the longest queue of a port: of the whole run, and of a window of measurement that is set.
+LONGEST = {False: "queue_max_bytes", True: "window_queue_max_bytes"}
+
+
 def findings(runs: Mapping[str, Run] | Iterable[Run]) -> list[str]:
     """The findings on runs of one scenario: on a run alone, or on transports beside each other.
 
@@ -50,9 +54,8 @@ def sweep_findings(sweep: Sweep) -> list[str]:
 
 def facts(name: str, run: Run) -> dict[str, Any]:
     """The facts on a run, as `crates/findings` takes them: of the window of measurement where the scenario sets it."""
-    is_set = window(run).is_set
     ports = metrics.switch_ports(run.ports)
-    longest = "window_queue_max_bytes" if is_set else "queue_max_bytes"
+    longest = LONGEST[window(run).is_set]
     worst = ports.sort(longest, "port", descending=[True, False]).head(1).to_dicts()
     rows = flows(run, COLUMNS)
     names = [str(line["traffic"]) for line in run.summary["measure"]["traffic"]]

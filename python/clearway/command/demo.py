@@ -129,6 +129,7 @@ def source(name: str, folder: Path | None) -> Path | str:
 
 def board_html(records: Path) -> str:
     """The verdicts on the papers' claims as HTML, from the records of the repository; empty where there are none."""
+    from clearway.report.html import prose
     from clearway.reproduce import figures, scoreboard
 
     if not records.exists():
@@ -138,7 +139,8 @@ def board_html(records: Path) -> str:
     about = (
         "Every claim of the five papers is computed by `clearway reproduce`; docs/results/README.md has a row for each."
     )
-    return f'<h2>What the papers claim</h2><p class="muted">{about}</p><div class="card">{table}</div>'
+    board = f'<p class="muted">{prose(about)}</p><div class="card">{table}</div>'
+    return f"<section><h2>What the papers claim</h2>{board}</section>"
 
 
 def show(runs: list[Run]) -> None:

@@ -67,10 +67,11 @@ def print_findings(console: Console, lines: Sequence[str], warnings: Sequence[st
 
 def item(text: str, width: int) -> str:
     """A text as an item of a list, broken to lines; a number stays on one line with its unit."""
-    import re
     import textwrap
 
-    whole = re.sub(r"(?<=\d) (?=(?:%|[nmuµ]?s|[KMG]?B|[KMG]?bps)(?![\w]))", "\0", text)
+    from clearway.texts import BEFORE_UNIT
+
+    whole = BEFORE_UNIT.sub("\0", text)
     return textwrap.fill(whole, width, initial_indent="- ", subsequent_indent="  ").replace("\0", " ")
 
 
