@@ -5,7 +5,7 @@ use crate::ahead::is_behind;
 use crate::facts::Facts;
 use crate::finding::{Finding, Kind};
 use crate::side::{Side, sides};
-use crate::text::{count, list, many, percent, size};
+use crate::text::{count, list, longer, many, percent, size};
 use serde::{Deserialize, Serialize};
 
 /// A run of a sweep.
@@ -72,7 +72,7 @@ fn ahead(places: &[Place]) -> String {
         .map(|(verdict, where_so)| {
             let at = where_text(where_so, places);
             match verdict {
-                Verdict::Ahead(name) => format!("{name} is ahead {at}"),
+                Verdict::Ahead(name) => format!("{name} is ahead {at}{}", lead(where_so)),
                 Verdict::Close => format!("none is ahead by more than chance or 1 % {at}"),
                 Verdict::Missing => format!("none is called ahead {at}, since flows did not complete"),
                 Verdict::Few => {
@@ -82,6 +82,26 @@ fn ahead(places: &[Place]) -> String {
         })
         .collect();
     format!("By the mean completion time {}.", told.join("; "))
+}
+
+/// By how much the best is ahead of the next, at the places where it is: the least and the most.
+fn lead(places: &[&Place]) -> String {
+    let next = |place: &&Place| {
+        let mut order: Vec<(&Side, f64)> =
+            place.sides.iter().filter_map(|side| Some((side, side.mean_s()?))).collect();
+        order.sort_by(|one, other| one.1.total_cmp(&other.1));
+        order.get(1)?.0.ratio(order[0].0)
+    };
+    let mut leads: Vec<_> = places.iter().filter_map(next).collect();
+    leads.sort_by(|one, other| one.value.total_cmp(&other.value));
+    let told = match (leads.first(), leads.last()) {
+        (Some(least), Some(most)) if longer(least) != longer(most) => {
+            format!("{} to {}", longer(least), longer(most))
+        }
+        (Some(one), _) => longer(one),
+        _ => return String::new(),
+    };
+    format!(": flows take {told} under the next")
 }
 
 fn verdict<'a>(sides: &[Side<'a>]) -> Verdict<'a> {

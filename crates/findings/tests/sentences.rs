@@ -352,8 +352,9 @@ fn a_sweep_tells_where_who_is_ahead_and_where_packets_are_lost() {
     let found = sweep(&points(&["50 KB", "100 KB", "200 KB", "500 KB", "1 MB"], 2));
     assert_eq!(
         text(&found, Kind::Ahead),
-        "By the mean completion time expresspass is ahead at buffer 50 KB and 100 KB; dctcp is ahead at buffer 200 KB to 1 \
-         MB."
+        "By the mean completion time expresspass is ahead at buffer 50 KB and 100 KB: flows take 50 % longer (95 % interval \
+         50 %) under the next; dctcp is ahead at buffer 200 KB to 1 MB: flows take 2.0 times as long (95 % interval 2.0) \
+         under the next."
     );
     assert_eq!(
         text(&found, Kind::Lost),
@@ -366,7 +367,10 @@ fn a_sweep_tells_where_who_is_ahead_and_where_packets_are_lost() {
         "dctcp lost packets (up to 10 in a run) at buffer 50 KB; expresspass lost none."
     );
     let lossless = sweep(&points(&["50 KB", "100 KB"], 0));
-    assert_eq!(text(&lossless, Kind::Ahead), "By the mean completion time dctcp is ahead at all 2 points.");
+    assert_eq!(
+        text(&lossless, Kind::Ahead),
+        "By the mean completion time dctcp is ahead at all 2 points: flows take 2.0 times as long (95 % interval 2.0) under the next."
+    );
     assert_eq!(text(&lossless, Kind::Lost), "No packet was lost in any run.");
     assert_eq!(
         text(&lossless, Kind::Queue),

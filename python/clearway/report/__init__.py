@@ -30,7 +30,9 @@ def write_page(
     `more` is HTML that stands below them, `live` the HTML above them that says how to watch them (`report.live`), and
     `source` says which results they are, so that commands do not replace the page by that of others (`report.source`).
     """
-    if title is None and sweeps and not runs:
-        title = "; ".join(sweep.name for sweep in sweeps)
-    text = page(runs, title, "".join(map(sweep_html, sweeps)) + more, live)
+    alone = title is None and len(sweeps) == 1 and not runs
+    if alone:
+        title = sweeps[0].name
+    parts = "".join(sweep_html(sweep, "" if alone else sweep.name) for sweep in sweeps)
+    text = page(runs, title, parts + more, live)
     return write_text(marked(text, source) if source else text, Path(out), "the report")

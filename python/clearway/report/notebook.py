@@ -45,9 +45,9 @@ def block(
     warnings: Sequence[str] = (),
     sentences: Sequence[str] = (),
 ) -> str:
-    """A title, what was found, warnings, tables with the number of their columns that are words, and pictures, in the notebook's theme.
+    """A title, what was found, warnings, tables and pictures, in the notebook's theme.
 
-    Pictures are drawn with stand-in colours, in the context `style.drawing`.
+    A table comes with the number of its columns that are words. Pictures are drawn with stand-in colours, in the context `style.drawing`.
     """
     shown = f"<ul>{''.join(f'<li>{prose(text)}</li>' for text in sentences)}</ul>" if sentences else ""
     shown += "".join(f'<p class="warning">{escape(text)}</p>' for text in warnings)

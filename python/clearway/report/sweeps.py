@@ -56,8 +56,8 @@ LOG_FROM = 8.0
 TICKS = 9
 
 
-def sweep_html(sweep: Sweep) -> str:
-    """A sweep as a section of a page."""
+def sweep_html(sweep: Sweep, title: str) -> str:
+    """A sweep as a section of a page, with a title unless that is empty."""
     of = layout(sweep)
     palette = Palette(line_labels(sweep, of))
     parts = panels(of, sweep.frame) if sweep.frame.height else []
@@ -74,7 +74,7 @@ def sweep_html(sweep: Sweep) -> str:
         blocks.append(f'<p class="muted">{PANELS} of {len(parts)} sets of values are drawn; the table has all.</p>')
     return "".join(
         [
-            f"<section><h2>{escape(sweep.name)}</h2>{muted([about(sweep)])}",
+            f"<section>{f'<h2>{escape(title)}</h2>' if title else ''}{muted([about(sweep)])}",
             found(sweep.findings, [*filter(None, [missing_text(sweep), failures(sweep)]), *sweep.warnings]),
             *blocks,
             *tables(sweep, palette),
