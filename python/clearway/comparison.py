@@ -47,7 +47,7 @@ class Comparison:
 
     @property
     def findings(self) -> list[str]:
-        """What the runs show beside each other, in a few sentences: who is ahead and by how much, and at what price."""
+        """The findings on the runs beside each other, in a few sentences: who is ahead, by how much, at what price."""
         return findings_of(self.runs)
 
     @property

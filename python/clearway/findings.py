@@ -1,4 +1,4 @@
-"""What runs show, in sentences: who is ahead and by how much, where data waited, what was lost, what limits.
+"""Findings on runs, in sentences: who is ahead and by how much, where data waited, what was lost, what limits.
 
 The sentences are made in Rust (`crates/findings`), so that the terminal, reports, data frames and the live page say the
 same. Here the facts are taken from the tables of runs, of which they are made.

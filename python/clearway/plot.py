@@ -37,7 +37,7 @@ def runs_html(title: str, runs: Mapping[str, Any]) -> str:
 
 
 def findings_of(runs: Mapping[str, Any]) -> list[str]:
-    """What runs show, in sentences (`clearway.findings`)."""
+    """The findings on runs, in sentences (`clearway.findings`)."""
     found: list[str] = importlib.import_module("clearway.findings").findings(runs)
     return found
 

@@ -97,7 +97,7 @@ class Run:
 
     @property
     def findings(self) -> list[str]:
-        """What the run shows, in sentences: how long flows took, where data waited, what was lost, what limits."""
+        """The findings on the run, in sentences: how long flows took, where data waited, what was lost, what limits."""
         return findings_of({self.label: self})
 
     @property

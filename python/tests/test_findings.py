@@ -143,6 +143,6 @@ def test_a_number_is_never_parted_from_its_unit() -> None:
     assert " ".join(item(text, 30).removeprefix("- ").split()) == text
 
 
-def test_facts_that_are_none_are_refused_with_their_place() -> None:
-    with pytest.raises(clearway.Error, match="unknown field `nmae`"):
+def test_facts_that_are_none_are_refused_with_the_key() -> None:
+    with pytest.raises(clearway.Error, match="name: must be a text"):
         _clearway.findings('[{"nmae": 1}]')

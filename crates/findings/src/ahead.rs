@@ -8,7 +8,7 @@ use crate::one::FLOWS_OF_P99;
 use crate::ratio::Ratio;
 use crate::side::Side;
 use crate::text::{basis, count, list, longer, longer_under, percent, rate, time};
-use std::collections::BTreeSet;
+use clearway_units::sort_by;
 
 /// The least difference of which a sentence is made.
 const LEAST: f64 = 0.01;
@@ -23,7 +23,7 @@ pub fn findings(sides: &[Side]) -> Vec<Finding> {
     }
     let mut order: Vec<(&Side, f64)> =
         timed.iter().filter_map(|&side| side.mean_s().map(|mean| (side, mean))).collect();
-    order.sort_by(|one, other| one.1.total_cmp(&other.1));
+    sort_by(&mut order, |one, other| one.1.total_cmp(&other.1));
     let (text, is_ahead) = ranked(&order);
     let mut found = vec![Finding::new(if is_ahead { Kind::Ahead } else { Kind::Flows }, text)];
     let (first, last) = (order[0].0, order[order.len() - 1].0);
@@ -105,8 +105,12 @@ fn means(order: &[(&Side, f64)]) -> String {
 
 /// The groups of flows for which another transport is ahead of the one that is ahead of all.
 fn elsewhere(first: &Side, order: &[(&Side, f64)]) -> Option<String> {
-    let groups: BTreeSet<&str> =
-        first.runs.iter().flat_map(|run| run.groups.iter().map(|group| group.name.as_str())).collect();
+    let mut groups: Vec<&str> = Vec::new();
+    for group in first.runs.iter().flat_map(|run| &run.groups) {
+        if !groups.contains(&group.name.as_str()) {
+            groups.push(&group.name);
+        }
+    }
     let against = |group: &str| {
         let ratio = |other: &Side| first.ratio_in(other, group).filter(is_behind);
         let found = order[1..].iter().filter_map(|(other, _)| ratio(other).map(|ratio| (other.name, ratio)));

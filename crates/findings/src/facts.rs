@@ -1,7 +1,8 @@
 //! The numbers on a run of which sentences are made.
 
 use crate::parts::{Part, cut};
-use serde::{Deserialize, Serialize};
+use clearway_units::sort_by;
+use serde::Serialize;
 
 /// The sizes of flows whose completion times are compared apart, in bytes: name, least size, first that is too large.
 /// They are the buckets of the tables (Fig. 19 of ExpressPass, SIGCOMM '17).
@@ -17,8 +18,7 @@ const TOGETHER: f64 = 0.01;
 
 /// The facts on a run. Times are in seconds, sizes in bytes, rates in bits a second. A number that a run does not have
 /// is `None`.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Facts {
     /// The transport, as tables call it.
     pub name: String,
@@ -49,8 +49,7 @@ pub struct Facts {
 }
 
 /// The flows of a fixed size that count.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Flows {
     /// Those that were delivered in full.
     pub completed: u64,
@@ -69,8 +68,7 @@ pub struct Flows {
 }
 
 /// Flows without an end.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Endless {
     /// The number of flows.
     pub flows: u64,
@@ -82,8 +80,7 @@ pub struct Endless {
 }
 
 /// Flows that have something in common.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Group {
     /// The words for the group in a sentence: `flows below 10 KB`, `traffic burst`.
     pub name: String,
@@ -94,8 +91,7 @@ pub struct Group {
 }
 
 /// The longest queue.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Queue {
     /// The port, as `s0->h0`.
     pub port: String,
@@ -108,8 +104,7 @@ pub struct Queue {
 }
 
 /// The busiest link.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Busiest {
     /// The port that sends on it.
     pub port: String,
@@ -118,8 +113,7 @@ pub struct Busiest {
 }
 
 /// Packets that were dropped, by reason.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Drops {
     /// All of them.
     pub all: u64,
@@ -168,7 +162,7 @@ impl Observed<'_> {
     fn flows(&self, rows: &[usize]) -> Flows {
         let mut times = self.done(rows, self.fct_s);
         let mean_s = mean(&times);
-        times.sort_unstable_by(f64::total_cmp);
+        sort_by(&mut times, f64::total_cmp);
         let completed = times.len() as u64;
         Flows {
             completed,
@@ -226,7 +220,7 @@ pub fn most_at_once(start_s: &[f64], fct_s: &[f64]) -> u64 {
         start_s.iter().zip(fct_s).filter(|(_, fct)| !fct.is_nan()).map(|(start, fct)| (start + fct, -1));
     let mut changes: Vec<(f64, i64)> = start_s.iter().map(|&start| (start, 1)).chain(ends).collect();
     // At one instant flows end before others start.
-    changes.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+    sort_by(&mut changes, |one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
     let (mut now, mut most) = (0, 0);
     for (_, change) in changes {
         now += change;

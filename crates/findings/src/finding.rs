@@ -1,9 +1,9 @@
 //! A sentence, and what it is about.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// A sentence, or two that belong together.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Finding {
     /// What it is about.
     pub kind: Kind,
@@ -12,7 +12,7 @@ pub struct Finding {
 }
 
 /// What a finding is about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// How long flows took, or how much they carried.

@@ -12,6 +12,7 @@
 //! | `finding` | a sentence, and what it is about |
 //! | `parts` | ten parts of a run's flows, in the order of their starts |
 //! | `ratio` | the ratio of two means with its interval |
+//! | `read` | facts from JSON |
 //! | `side` | the runs of one transport as one |
 //! | `one` | sentences on one run |
 //! | `many` | sentences on several transports |
@@ -27,6 +28,7 @@ mod many;
 mod one;
 mod parts;
 mod ratio;
+mod read;
 mod side;
 mod sweep;
 mod text;
@@ -74,17 +76,15 @@ pub fn json(facts: &impl Serialize) -> Result<String, String> {
 /// The findings on runs whose facts are a list in JSON.
 ///
 /// # Errors
-/// The value is no list of facts; the message says where.
-pub fn runs_json(facts: serde_json::Value) -> Result<Vec<Finding>, String> {
-    serde_json::from_value::<Vec<Facts>>(facts).map(|facts| runs(&facts)).map_err(|error| error.to_string())
+/// The value is no list of facts; the message names the key.
+pub fn runs_json(facts: &serde_json::Value) -> Result<Vec<Finding>, String> {
+    read::facts(facts).map(|facts| runs(&facts))
 }
 
 /// The findings on a sweep whose points are a list in JSON.
 ///
 /// # Errors
-/// The value is no list of points; the message says where.
-pub fn sweep_json(points: serde_json::Value) -> Result<Vec<Finding>, String> {
-    serde_json::from_value::<Vec<Point>>(points)
-        .map(|points| sweep(&points))
-        .map_err(|error| error.to_string())
+/// The value is no list of points; the message names the key.
+pub fn sweep_json(points: &serde_json::Value) -> Result<Vec<Finding>, String> {
+    read::points(points).map(|points| sweep(&points))
 }

@@ -3,6 +3,7 @@
 use crate::facts::{Facts, Flows, Group, Queue};
 use crate::parts::Part;
 use crate::ratio::Ratio;
+use clearway_units::sort_by_key;
 
 /// The runs of one transport.
 pub struct Side<'a> {
@@ -89,7 +90,7 @@ impl<'a> Side<'a> {
         let by_seed = |side: &Side| {
             let mut runs: Vec<(u64, Option<f64>)> =
                 side.runs.iter().map(|run| (run.seed, run.goodput_bps)).collect();
-            runs.sort_unstable_by_key(|(seed, _)| *seed);
+            sort_by_key(&mut runs, |(seed, _)| *seed);
             runs
         };
         let (own, others) = (by_seed(self), by_seed(to));
@@ -111,8 +112,8 @@ impl<'a> Side<'a> {
         if let ([one], [other]) = (self.runs.as_slice(), to.runs.as_slice()) {
             return if seeds == others { Ratio::of_parts(parts(one)?, parts(other)?) } else { None };
         }
-        seeds.sort_unstable();
-        others.sort_unstable();
+        sort_by_key(&mut seeds, |seed| *seed);
+        sort_by_key(&mut others, |seed| *seed);
         if seeds != others {
             return None;
         }

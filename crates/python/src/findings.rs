@@ -43,14 +43,17 @@ pub fn flows_at_once(start_s: &[u8], fct_s: &[u8]) -> u64 {
 /// The findings on runs, whose facts are a list in JSON: what each is about, and its text.
 #[pyfunction]
 pub fn findings(facts: &str) -> PyResult<Vec<(&'static str, String)>> {
-    clearway_findings::value(facts).and_then(clearway_findings::runs_json).map(pairs).map_err(Error::new_err)
+    clearway_findings::value(facts)
+        .and_then(|facts| clearway_findings::runs_json(&facts))
+        .map(pairs)
+        .map_err(Error::new_err)
 }
 
 /// The findings on a sweep, whose points are a list in JSON.
 #[pyfunction]
 pub fn sweep_findings(points: &str) -> PyResult<Vec<(&'static str, String)>> {
     clearway_findings::value(points)
-        .and_then(clearway_findings::sweep_json)
+        .and_then(|points| clearway_findings::sweep_json(&points))
         .map(pairs)
         .map_err(Error::new_err)
 }

@@ -73,7 +73,7 @@ impl Stage {
             "findings" => {
                 let facts = request.list("facts")?;
                 request.finish()?;
-                let found = clearway_findings::runs_json(facts)
+                let found = clearway_findings::runs_json(&facts)
                     .map_err(|error| Refusal(format!("findings: facts: {error}")))?;
                 Ok(json(&serde_json::json!({ "findings": found })))
             }

@@ -80,7 +80,7 @@ def prose(text: str) -> str:
 
 
 def found(sentences: Sequence[str], warnings: Sequence[str]) -> str:
-    """What was found, in a card, and below it the warnings that must be known before one relies on it."""
+    """The findings in a card, and below it the warnings that must be known before one relies on them."""
     lead = "".join(f"<li>{prose(text)}</li>" for text in sentences)
     shown = f'<div class="card found"><ul>{lead}</ul></div>' if lead else ""
     return shown + warned(warnings)

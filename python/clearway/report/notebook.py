@@ -47,7 +47,8 @@ def block(
 ) -> str:
     """A title, what was found, warnings, tables and pictures, in the notebook's theme.
 
-    A table comes with the number of its columns that are words. Pictures are drawn with stand-in colours, in the context `style.drawing`.
+    A table comes with the number of its columns that are words. Pictures are drawn with stand-in colours, in the
+    context `style.drawing`.
     """
     shown = f"<ul>{''.join(f'<li>{prose(text)}</li>' for text in sentences)}</ul>" if sentences else ""
     shown += "".join(f'<p class="warning">{escape(text)}</p>' for text in warnings)

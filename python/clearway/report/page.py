@@ -30,7 +30,7 @@ from clearway.window import window, window_texts
 
 #: Labels and scenarios that a title names at the most.
 NAMED, TITLED = 4, 2
-#: How to read the numbers, at the end of a page.
+#: The rules by which numbers are to be read, at the end of a page.
 NOTES = """Percentiles and means are over flows that completed. Queues are data waiting at an output port, the worst
 port of those meant. Drops do not count credits, which are dropped by design. Each run can be made again, to the last
 bit, from its scenario and seed with the same version: compare the hashes."""

@@ -44,7 +44,7 @@ Joined = dict[tuple[int, int], list[Link]]
 
 @dataclass
 class Heat:
-    """How hot the ports of a network are: for each the share of the hottest, from 0 to 1, and words about it."""
+    """The heat of the ports of a network: for each the share of the hottest, from 0 to 1, and words about it."""
 
     ports: dict[tuple[int, int], tuple[float, str]] = field(default_factory=dict)
     #: Texts that stand at a port.

@@ -1,4 +1,4 @@
-"""What a sweep shows, in sentences: where who is ahead, how the longest queue grows, where packets are lost."""
+"""Findings on a sweep, in sentences: where who is ahead, how the longest queue grows, where packets are lost."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Sweep:
 
     @property
     def findings(self) -> list[str]:
-        """What the sweep shows, in a few sentences: where who is ahead, how long queues are, where packets are lost."""
+        """The findings on the sweep, in sentences: where who is ahead, how long queues are, where packets are lost."""
         # `clearway.sweeps.findings` reads sweeps, and so can't be loaded before this module.
         found: list[str] = importlib.import_module("clearway.sweeps.findings").findings(self)
         return found
