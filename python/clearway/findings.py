@@ -115,7 +115,8 @@ def queue(run: Run, port: Mapping[str, Any], longest: str) -> dict[str, Any]:
 
 def busiest(ports: pl.DataFrame) -> dict[str, Any] | None:
     """The port whose link was busy for the largest share of the window of measurement."""
-    rows = ports.filter(pl.col("window_utilisation") > 0)
+    # Over no time it is NaN, which Polars takes for the greatest number.
+    rows = ports.filter(pl.col("window_utilisation").is_between(0, 1, closed="right"))
     found = rows.sort("window_utilisation", "port", descending=[True, False]).head(1).to_dicts()
     return {"port": found[0]["port"], "busy": float(found[0]["window_utilisation"])} if found else None
 
@@ -123,7 +124,7 @@ def busiest(ports: pl.DataFrame) -> dict[str, Any] | None:
 def drops(run: Run) -> dict[str, int]:
     """The packets that were dropped, credits aside, by reason; in a window that is set their number alone."""
     if window(run).is_set:
-        return {"all": int(run.ports["window_drops"].sum())}
+        return {"all": int(run.ports["window_drops"].sum()), "full": 0, "random": 0, "down": 0, "sent": 0}
     by_reason = metrics.drops(run.ports)
     by_reason.pop("credit", None)
     sent = run.summary["packets"]["sent"] - run.summary["credits"]["sent"]

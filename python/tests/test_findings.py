@@ -53,8 +53,11 @@ def test_the_facts_on_a_run_are_those_of_its_tables(pair: clearway.Comparison) -
     assert found["timeouts"] == run.flows["timeouts"].sum()
 
 
-def test_the_live_page_makes_its_facts_as_python_does(pair: clearway.Comparison) -> None:
-    for name, run in pair.runs.items():
+def test_the_live_page_makes_its_facts_as_python_does(pair: clearway.Comparison, scenario: Path) -> None:
+    measured = clearway.run(scenario, transport="dctcp", set={"measure.from": "20 ms", "measure.until": "60 ms"})
+    endless = clearway.run("dumbbell", transport="expresspass")
+    several = clearway.run("mixed")
+    for name, run in {**pair.runs, "measured": measured, "endless": endless, "several": several}.items():
         stage = _clearway.Stage()
         asked = {"op": "open", "run": 1, "name": "incast", "text": run.scenario}
         assert "error" not in json.loads(stage.handle(json.dumps(asked)))

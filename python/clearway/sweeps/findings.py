@@ -61,6 +61,7 @@ def facts(row: Mapping[str, Any], name: str, seed: str | None) -> dict[str, Any]
             "p99_s": known["fct_p99_s"],
             "parts": parts,
         },
+        "groups": [],
         "goodput_bps": None if row["goodput_bps"] != row["goodput_bps"] else row["goodput_bps"],
         "queue": queue if row["queue_max_bytes"] else None,
         "drops": {"all": row["drops"]},
