@@ -27,7 +27,9 @@ def table(texts: Texts, words: int, palette: Palette) -> str:
     named = [*head, *(text for row in rows for text in row[:words])]
     known = {label: dot(palette, label) for label in named if palette.knows(label)}
     kind = ['class="word"' if index < words else "" for index in range(len(head))]
-    top = "".join(f"<th {kind[i]}>{known.get(name, '')}{escape(name)}</th>" for i, name in enumerate(head))
+    # A column of names of rows needs no heading, and an empty one would be read aloud.
+    cells = (("th" if name else "td", kind[i], name) for i, name in enumerate(head))
+    top = "".join(f"<{tag} {of}>{known.get(name, '')}{escape(name)}</{tag}>" for tag, of, name in cells)
     body = []
     for row in rows:
         cells = (
