@@ -67,7 +67,8 @@ fn ranked(order: &[(&Side, f64)]) -> (String, bool) {
         let apart = if last.is_above() || last.value < 1.0 + LEAST {
             "less than 1 % apart".to_owned()
         } else {
-            format!("the last {}, which may be chance", longer(last))
+            let who = if order.len() == 2 { "" } else { "the last took " };
+            format!("{who}{}, which may be chance", longer(last))
         };
         return (format!("{who} is ahead: flows took {} on average, {apart}.", means(order)), false);
     }
