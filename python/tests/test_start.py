@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY, SMALL
+from skips import skip
 
 from clearway.ends import interruption
 
@@ -119,11 +120,10 @@ def test_a_python_that_is_too_old_is_one_line() -> None:
 
 @pytest.mark.parametrize("version", ["3.8", "3.9", "3.10"])
 def test_an_older_python_says_that_it_is_too_old(version: str) -> None:
-    python = shutil.which(f"python{version}")
     places = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
-    program = str(places[-1]) if places else python
+    program = str(places[-1]) if places else shutil.which(f"python{version}")
     if program is None:
-        pytest.skip(f"needs python{version}: pyenv install {version}")
+        skip(f"Python {version}", f"pyenv install {version}")
     done = subprocess.run(
         [program, "-m", "clearway", "run", "incast"],
         cwd=REPOSITORY / "python",

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 from conftest import SMALL
+from skips import needs
 
 import clearway
 from clearway.command import COMMANDS
 
 FULL = Path("/dev/full")
-pytestmark = pytest.mark.skipif(not FULL.is_char_device(), reason="needs /dev/full")
+pytestmark = needs(FULL.is_char_device(), "/dev/full", "run on Linux")
 
 #: How a shell gives the command an output that can't be written, and what the system says of it.
 OUTPUTS = {">/dev/full": "No space left on device", ">&-": "Bad file descriptor"}

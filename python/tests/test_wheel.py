@@ -5,10 +5,11 @@ import subprocess
 
 import pytest
 from conftest import REPOSITORY
+from skips import needs
 
 
 @pytest.mark.full
-@pytest.mark.skipif(shutil.which("rustup") is None, reason="rustup, which brings the other architecture, is not here")
+@needs(shutil.which("rustup"), "rustup, which brings the other architecture", "see https://rustup.rs")
 def test_wheels_install_and_run_with_the_newest_and_the_oldest_versions_of_what_they_need() -> None:
     done = subprocess.run(["make", "wheel"], cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
