@@ -55,7 +55,8 @@ SUMMARY = {
     "are down for good); `deadlocked`: flow control has stopped ports in a circle, for ever (see `flow_control`); "
     "`livelocked`: events followed each other at one instant without end, and the results cover the time until then "
     "(see `livelock`); `out of memory`: the process had more memory than it may have, and the results cover what was "
-    "simulated; `interrupted`: Ctrl-C was pressed, or SIGTERM or SIGHUP came, and the results cover what was simulated.",
+    "simulated; `interrupted`: Ctrl-C was pressed, or SIGTERM or SIGHUP came, and the results cover what was "
+    "simulated.",
     "simulated_s": "The simulated time at the end, in seconds.",
     "flows_started": "The number of flows (messages) that started.",
     "flows_completed": "The number of flows (messages) that were delivered in full.",

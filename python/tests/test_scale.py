@@ -85,9 +85,9 @@ def test_the_costs_that_are_listed_are_those_of_all_figures_and_of_their_simulat
     known, costs = reproduce.figures(), listing.figure_costs()
     assert list(costs) == list(known)
     for name in ("pacc/fig01", "expresspass/fig02", "hotnets/fig02", "pac/text"):
-        for scale in ("quick", "paper"):
-            of = reproduce.cost(reproduce.all_jobs(known[name], scale))
-            assert costs[name][scale] == asdict(of), f"{name}: make docs estimates it anew"
+        for size in ("quick", "paper"):
+            of = reproduce.cost(reproduce.all_jobs(known[name], size))
+            assert costs[name][size] == asdict(of), f"{name}: make docs estimates it anew"
 
 
 def test_a_figure_without_a_cost_says_what_estimates_it(monkeypatch: pytest.MonkeyPatch) -> None:
