@@ -28,5 +28,5 @@ def by_signal(code: int) -> int:
 
 def complain(message: str, code: int) -> int:
     """Says one line on stderr."""
-    print("clearway:", " ".join(message.split("\n")).strip(), file=sys.stderr)
+    print("clearway:", " ".join(part.strip() for part in message.split("\n")).strip(), file=sys.stderr)
     return code

@@ -90,7 +90,8 @@ def guarded() -> int:
         return complain(f"{problem}{hint(error.ctx)}", BAD_INPUT)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
-        return complain(f"{error.format_message()}{hint(context)}", BAD_INPUT)
+        message = error.format_message().replace("is not a valid integer range.", "is no whole number")
+        return complain(f"{message}{hint(context)}", BAD_INPUT)
     except _clearway.SimulationError as error:
         return complain(str(error), FAILED)
     except _clearway.Error as error:
