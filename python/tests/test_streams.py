@@ -37,6 +37,7 @@ ANSWERS = [
     ["list", "transports"],
     ["list", "transports", "--json"],
     ["list", "scenarios", "incast"],
+    ["man"],
     ["new", "-"],
     ["plan", "buffers", "star"],
     ["plan", "buffers", "star", "--json"],

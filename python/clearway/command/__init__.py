@@ -38,6 +38,7 @@ COMMANDS = {
     "demo": ("clearway.command.demo:demo", "Simulate ExpressPass against DCTCP, and write a report."),
     "export": ("clearway.command.export:export", "Write a run in the formats of other simulators."),
     "list": ("clearway.command.listing:list_", "List transports, topologies, workloads, examples or figures."),
+    "man": ("clearway.command.man:man", "Print the manual page."),
     "new": ("clearway.command.new:new", "Write a commented scenario to start from."),
     "parity": ("clearway.command.parity:parity", "Compare with the simulators of the protocols' authors."),
     "plan": ("clearway.command.plan:plan", "Answer from the papers' formulas, without a simulation."),
