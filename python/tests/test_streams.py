@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -226,6 +229,42 @@ def test_a_word_that_is_no_utf_8_is_one_line(folder: Path) -> None:
         2,
         "clearway: 'n\\xff': is no text in UTF-8, as names and values must be\n",
     )
+
+
+def on_terminal(call: list[str], folder: Path, **environment: str) -> str:
+    """What the command prints on a terminal."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "clearway", *call], cwd=folder, env={**os.environ, **environment}, stdout=theirs
+    ) as process:
+        os.close(theirs)
+        said = b""
+        with suppress(OSError):  # The system's way to say that the other end is closed.
+            while part := os.read(ours, 4096):
+                said += part
+    os.close(ours)
+    assert process.returncode == 0
+    return said.decode()
+
+
+def test_a_terminal_shows_microseconds_as_people_write_them_and_a_pipe_as_programs_read_them(folder: Path) -> None:
+    call = ["run", "small.toml", "--out", "it"]
+    shown = on_terminal(call, folder, LC_ALL="C.UTF-8", TERM="xterm")
+    assert re.search(r"\d µs\b", shown)
+    assert not re.search(r"\d us\b", shown)
+    plain = on_terminal(call, folder, **ASCII, TERM="xterm")
+    assert re.search(r"\d us\b", plain)
+    assert plain.isascii()
+    piped = shell(call, "", folder).stdout
+    assert re.search(r"\d us\b", piped)
+    assert "µ" not in piped
+
+
+@pytest.mark.parametrize("letters", ["us", "µs", "μs"])
+def test_microseconds_are_read_with_either_letter(letters: str, folder: Path) -> None:
+    done = shell(["check", "small.toml", "--set", f"topology.delay='3 {letters}'", "--json"], "", folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == shell(["check", "small.toml", "--set", "topology.delay='3 us'", "--json"], "", folder).stdout
 
 
 @pytest.mark.parametrize("columns", [1, 20, 32, 40, 60, 80, 200])
