@@ -43,14 +43,16 @@ build: .venv/.built ## Builds the simulator and the Python package into .venv (P
 
 # Without the link-time optimisation of a release, which takes minutes and gains the daemon little.
 clearwayd: ## Builds the daemon for Linux hosts and switches: target/release/clearwayd.
+	@tools/check-machine rust linker
 	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 	  cargo build --release --locked --quiet -p clearway-linux --bin clearwayd
 
 run: build ## Runs the main job and writes out/report/index.html (about a minute once built).
 	@$(BIN)/clearway demo
 
-test: build clearwayd ## Runs all tests (about a quarter of an hour on 2 cores, build included).
+test: build clearwayd ## Runs all tests, and says which it skipped and how to have them (20 to 24 minutes on 2 cores, build included).
 	$(NEXTEST) run --workspace --locked
+	@tools/skipped
 	cargo test --workspace --doc --locked --quiet
 	$(BIN)/pytest -n auto --dist loadfile
 	$(BIN)/pytest -n 0 -m testbed python/tests/testbed
@@ -70,6 +72,7 @@ test-full: test ## Runs the long tests too.
 	@echo "make test-full: everything passed"
 
 random: ## Runs random scenarios over all parameters, and changed scenario files (N=10000 SEED=1 FROM=0; PROFILE=release for a build without checks).
+	@tools/check-machine rust linker
 	RANDOM_CASES=$(or $(N),1000) RANDOM_SEED=$(or $(SEED),1) RANDOM_FROM=$(or $(FROM),0) \
 	  cargo test --locked --quiet $(if $(PROFILE),--profile $(PROFILE)) -p clearway-sim --test random_scenarios -- --ignored --nocapture
 
@@ -77,6 +80,7 @@ mutants: .venv/.dependencies target/tools/bin/cargo-mutants ## Mutates the code 
 	PATH="$(CURDIR)/$(BIN):$(CURDIR)/target/tools/bin:$$PATH" cargo mutants --sharding round-robin $(or $(MUTANTS),-p clearway-proto -p clearway-sim) --output target
 
 target/tools/bin/cargo-mutants:
+	@tools/check-machine rust linker
 	cargo install cargo-mutants --version 27.1.0 --locked --debug --root target/tools
 
 # Without sanitizers: the code under test is safe Rust, and so the stable toolchain suffices. The limit to the length of
@@ -88,6 +92,7 @@ fuzz: target/tools/bin/cargo-fuzz ## Fuzzes the Linux datapath, each target for 
 	done
 
 target/tools/bin/cargo-fuzz:
+	@tools/check-machine rust linker
 	cargo install cargo-fuzz --version 0.13.1 --locked --debug --root target/tools
 
 parity: build ## Compares completion times with those of the authors' simulators, on the same flows (about five minutes of one core).
@@ -95,6 +100,7 @@ parity: build ## Compares completion times with those of the authors' simulators
 
 # The program that is measured; cargo knows whether it is up to date.
 $(BENCH): $(call profile,bench)
+	@tools/check-machine rust linker
 	$(call guide,bench) cargo build --release --locked --quiet -p clearway-bench $(if $(GUIDED),--target $(HOST))
 
 target/pgo/bench.profdata: $(RUST) tools/pgo tools/train.py
@@ -132,6 +138,7 @@ python/clearway/data/web/clearway.html: $(TARGET)/web/clearway.html
 	@install -D -m 644 $< $@
 
 test-web: build web ## Tests the live page in Chromium (apt-get install chromium).
+	@tools/check-web chromium
 	cd web && npm test --silent
 
 $(TARGET)/web/clearway.html: $(ENGINE) web/node_modules/.built $(PAGE) $(RUST)
@@ -172,6 +179,7 @@ examples:
 	cp -R scenarios python/clearway/data/scenarios
 
 .venv/.wheel: .venv/.dependencies
+	@tools/check-machine rustup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang==$(ZIG)
 	rustup target add $(WHEEL)
 	@touch $@

@@ -4,7 +4,8 @@
 a run, `docs/reference/command.md` and `python.md` from the options and docstrings of the package, and the parameter
 tables of `docs/protocols/` from the registry, wherever a page has the line `<!-- parameters: NAME -->`. The pictures of
 `docs/architecture.md` are drawn by `tools/architecture.py`. The scoreboard and the pages of papers in `docs/results`
-come from the records of figures beside them.
+come from the records of figures beside them. The costs that `clearway list figures` says are estimated of all their
+simulations.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import re
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 import architecture
@@ -21,7 +23,8 @@ import reference
 
 import clearway
 from clearway import _clearway
-from clearway.reproduce import figures, readers
+from clearway.command.listing import COSTS
+from clearway.reproduce import all_jobs, cost, figures, readers
 from clearway.scenario.json_schema import schema_text
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -52,7 +55,8 @@ SUMMARY = {
     "are down for good); `deadlocked`: flow control has stopped ports in a circle, for ever (see `flow_control`); "
     "`livelocked`: events followed each other at one instant without end, and the results cover the time until then "
     "(see `livelock`); `out of memory`: the process had more memory than it may have, and the results cover what was "
-    "simulated; `interrupted`: Ctrl-C was pressed, and the results cover what was simulated.",
+    "simulated; `interrupted`: Ctrl-C was pressed, or SIGTERM or SIGHUP came, and the results cover what was "
+    "simulated.",
     "simulated_s": "The simulated time at the end, in seconds.",
     "flows_started": "The number of flows (messages) that started.",
     "flows_completed": "The number of flows (messages) that were delivered in full.",
@@ -234,6 +238,16 @@ def markdown_table(head: list[str], rows: list[list[str]]) -> str:
     )
 
 
+def costs_json() -> str:
+    """The cost of each figure at each scale, a line a figure."""
+    lines = [
+        f"  {json.dumps(name)}: "
+        + json.dumps({scale: asdict(cost(all_jobs(one, scale))) for scale in ("quick", "paper")})
+        for name, one in figures().items()
+    ]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def main() -> None:
     """Writes or checks all pages."""
     pages = {
@@ -244,6 +258,7 @@ def main() -> None:
         DOCS / "reference" / "python.md": HEAD + reference.python_md(),
         DOCS / "img" / "architecture-rooms.svg": architecture.rooms(),
         DOCS / "img" / "architecture-way.svg": architecture.way(),
+        COSTS: costs_json(),
     }
     for path in sorted((DOCS / "protocols").glob("*.md")):
         pages[path] = protocol_md(path.read_text("utf-8"))

@@ -18,8 +18,14 @@ COMMAND = """# The command clearway
 This page lists every command with its arguments and options, as `clearway COMMAND --help` prints them.
 
 Results go to standard output, and notes and progress to standard error. The exit code is 0 if all went well, 1 if a
-simulation failed, 2 if something in the input is wrong (one line says what, where and what would be right), and 130
-after Ctrl-C. `--json`, where a command has it, prints results for programs.
+simulation failed or its output can't be written, and 2 if something in the input is wrong (one line says what, where
+and what would be right). Ctrl-C ends a command with 130, SIGTERM with 143, and SIGHUP, as a terminal that is closed
+sends it, with 129; what was simulated is kept after each of them. A reader that has seen enough, such as `head -1`, is
+no failure: the exit code stays what it would be. `--json`, where a command has it, prints results for programs.
+
+Tables are as wide as the terminal, or as the environment variable `COLUMNS` says, and 120 columns where there is
+neither. Where no two columns fit beside each other, a table becomes a list. `NO_COLOR=1` takes colours away, and
+`FORCE_COLOR=1` keeps them in a file or a pipe.
 """
 
 PYTHON = """# Python

@@ -5,8 +5,6 @@
 >>> run.flows  # doctest: +SKIP
 """
 
-from __future__ import annotations
-
 # Known to mypy under this name; the module `typing` itself takes longer to load than the rest of this file.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,6 +78,6 @@ if not TYPE_CHECKING:
         globals()[name] = found
         return found
 
-    def __dir__() -> list[str]:
+    def __dir__() -> "list[str]":
         """Names those that are imported later too."""
         return sorted({*globals(), *_LATER})

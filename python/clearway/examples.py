@@ -16,6 +16,7 @@ from typing import Any
 from clearway import _clearway, reading
 from clearway._clearway import ScenarioError
 from clearway.scenario.named import named_files
+from clearway.scenario.template import shapes
 
 #: Kinds of examples. A file below one of these folders is a sweep or a network; all others are scenarios.
 SCENARIO, SWEEP, NETWORK = KINDS = "scenario", "sweep", "network"
@@ -114,11 +115,30 @@ def found(word: str | Path, *kinds: str) -> Path:
     """The file that a word names: a path, or an example; raises `ScenarioError`, with a near miss, if there is none."""
     path = named(word, *kinds) or Path(word)
     if not is_missing(path):
+        if what := other_than_text(path):
+            raise ScenarioError(f"{path}: {what}")
         return path
     if is_bare(word):
+        if str(word) in shapes():
+            raise ScenarioError(
+                f"{word}: is a shape of networks, not a {kinds[0]}; `clearway show {word}` draws it, and "
+                f"`clearway new --shape {word}` writes a scenario with it"
+            )
         near = hint(word, kinds)
         raise ScenarioError(f"{word}: there is no such file or example{near} (`clearway list scenarios` lists these)")
     raise ScenarioError(f"{path}: can't be read: No such file or directory{hint(word, kinds)}")
+
+
+def other_than_text(path: Path) -> str | None:
+    """What there is at a path in place of the file of a scenario or sweep, and what to do with it; None for a file."""
+    if is_folder(path):
+        for record, inside in (("summary.json", "scenario.toml"), ("sweep.json", "sweep.toml")):
+            if (path / record).is_file():
+                return f"is a folder of results; `clearway report {path}` shows them, and {path / inside} made them"
+        return "is a directory; name a text file"
+    if path.name.endswith((".csv", ".csv.gz", ".parquet")):
+        return 'is a table; a list of flows is named by a scenario, with kind = "file" and path under [[traffic]]'
+    return None
 
 
 def of_source(scenario: str | Path | Mapping[str, Any]) -> str | Path | Mapping[str, Any]:
@@ -165,6 +185,14 @@ def has_file(path: Path) -> bool:
         return path.exists() and not path.is_dir()
     except OSError:  # Its reader says what is wrong with it.
         return True
+
+
+def is_folder(path: Path) -> bool:
+    """True if a path is a folder, and certainly one."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # Its reader says what is wrong with it.
+        return False
 
 
 def is_missing(path: Path) -> bool:

@@ -138,7 +138,7 @@ def taken(process: int | str = "self") -> int | None:
 def nearest(path: Path) -> Path:
     """The folder in which a path will be made: the nearest above it that exists."""
     place = path.resolve()
-    return next(folder for folder in place.parents if folder.is_dir())
+    return next((folder for folder in place.parents if folder.is_dir()), place)
 
 
 def disk_left(path: Path) -> int:

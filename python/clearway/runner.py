@@ -17,7 +17,7 @@ from clearway.cost import Meter
 from clearway.interrupt import Interrupted, Watch
 from clearway.machine import bytes_of, disk_left, memory_limit, most_resident, nearest
 from clearway.result import Run
-from clearway.scenario import variant
+from clearway.scenario import keys, variant
 from clearway.tables import PART, describe, frame, read_table
 
 #: A path to a scenario file, the name of an example, the text of a scenario, or its content as a dict.
@@ -165,7 +165,15 @@ def load_scenario(
     elif isinstance(scenario, str) and "\n" in scenario:
         text, origin = scenario, "<text>"
     else:
-        return _clearway.Scenario.load(scenario, transport=transport, seed=seed, set=settings, memory=limit, disk=disk)
+        try:
+            return _clearway.Scenario.load(
+                scenario, transport=transport, seed=seed, set=settings, memory=limit, disk=disk
+            )
+        except _clearway.ScenarioError as error:
+            whole = keys.whole(str(error), keys.read(Path(scenario)), transport)
+            if whole is None:
+                raise
+            raise _clearway.ScenarioError(whole) from None
     return _clearway.Scenario.parse(
         text, origin, ".", transport=transport, seed=seed, set=settings, memory=limit, disk=disk
     )

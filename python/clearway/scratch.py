@@ -344,16 +344,22 @@ def sync_tree(folder: Path) -> None:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Puts Ctrl-C off until the end of the block, for what takes only a moment and must not be left half done."""
-    previous = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(previous):
+    """Puts signals off until the end of the block, for what takes only a moment and must not be left half done.
+
+    These are Ctrl-C, and SIGTERM and SIGHUP where the program handles them; by default they end it at once.
+    """
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    handled = {number: handler for number, handler in before.items() if callable(handler)}
+    if threading.current_thread() is not threading.main_thread() or not handled:
         yield
         return
-    pressed: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    came: list[int] = []
+    for number in handled:
+        signal.signal(number, lambda number, _: came.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, previous)
-        if pressed:
-            signal.raise_signal(signal.SIGINT)
+        for number, handler in handled.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])

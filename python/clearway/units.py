@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 #: Text that is printed where there is no number.
 NONE = "-"
@@ -12,6 +13,14 @@ SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B")),
     "bit/s": ((1e9, "Gbps"), (1e6, "Mbps"), (1e3, "Kbps"), (1, "bps")),
 }
+
+#: Microseconds behind a number, as files and programs have them: with a letter that every encoding has.
+MICROSECONDS = re.compile(r"(?<=\d) us\b")
+
+
+def for_people(text: str) -> str:
+    """A text whose microseconds are written as people write them, `12.3 µs`; scenarios are read with either."""
+    return MICROSECONDS.sub(" µs", text)
 
 
 def seconds(value: float) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import skips
 
 REPOSITORY = Path(__file__).parent.parent.parent
 
@@ -76,7 +77,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if config.getoption("--full"):
                 item.add_marker(pytest.mark.timeout(HOURS))
             else:
-                item.add_marker(pytest.mark.skip(reason="long: run with --full"))
+                item.add_marker(pytest.mark.skip(reason=skips.reason("hours", "make test-full, or pytest --full")))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for line in skips.summary(terminalreporter.stats.get("skipped", [])):
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture

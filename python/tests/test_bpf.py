@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from skips import needs
 
 ROOT = Path(__file__).parents[2]
 BPF = ROOT / "crates/linux/bpf"
@@ -20,7 +21,7 @@ def test_a_compiled_program_is_of_its_source(source: Path) -> None:
     assert hashlib.sha256(text).hexdigest() == recorded, f"{source.name} changed; run `make bpf`"
 
 
-@pytest.mark.skipif(not shutil.which("clang-14") or not shutil.which("llvm-strip-14"), reason="skipped: needs clang-14")
+@needs(shutil.which("clang-14") and shutil.which("llvm-strip-14"), "clang 14", "apt-get install clang-14 llvm-14")
 def test_the_compiler_makes_the_committed_objects_again(tmp_path: Path) -> None:
     subprocess.run([ROOT / "tools/build-bpf", tmp_path], check=True)
     for source in SOURCES:

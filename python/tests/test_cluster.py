@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from conftest import REPOSITORY, SMALL
+from skips import reason
 from test_sweep import SWEEP, files_of, small_dict
 
 import clearway
@@ -22,7 +23,7 @@ from clearway.jobs.progress import Tally
 from clearway.jobs.workers import Task
 from clearway.sweeps import run as running
 
-distributed = pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed", reason=reason("dask", "pip install 'clearway[cluster]'"))
 
 #: A queue of one machine: a job starts at once. It ends with the process group of the test.
 SBATCH = """\

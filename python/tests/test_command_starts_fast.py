@@ -61,6 +61,11 @@ def test_a_run_imports_neither_matplotlib_nor_scipy(small: object) -> None:
     assert "polars" in loaded
 
 
+def test_the_list_of_figures_imports_none_of_them() -> None:
+    loaded = imported_by("list", "figures")
+    assert loaded & {"matplotlib", "numpy", "polars", "scipy", "clearway.reproduce"} == set()
+
+
 def test_importing_the_package_imports_no_heavy_package() -> None:
     script = "import json, sys, clearway; print(json.dumps([dir(clearway), sorted(sys.modules)]))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

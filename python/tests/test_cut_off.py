@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from skips import needs
 
 import clearway
 from clearway import ended, folder, machine, runner
@@ -73,7 +74,7 @@ def clearway_in(place: Path, memory: str, *arguments: str) -> subprocess.Complet
     )
 
 
-@pytest.mark.skipif(not machine.resident(), reason="the system does not tell the memory of a process")
+@needs(machine.resident(), "a system that tells the memory of a process", "run on Linux")
 def test_a_run_that_takes_more_memory_than_it_may_ends_with_what_was_simulated(tmp_path: Path) -> None:
     (tmp_path / "repeated.toml").write_text(REPEATED)
     done = clearway_in(tmp_path, "200 MB", "run", "repeated.toml", "--out", "there")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -76,6 +77,76 @@ def test_a_guided_build_uses_its_profile_where_the_tools_are_there(compiler: Pat
 @pytest.mark.parametrize("words", [["help"], ["clean"], []], ids=" ".join)
 def test_what_builds_nothing_needs_no_tools(compiler: Path, words: list[str]) -> None:
     assert planned(compiler, *words, "PGO=1").returncode == 0
+
+
+def few(folder: Path, *programs: str) -> str:
+    """A folder, as a path of programs, that has these alone besides what every system has."""
+    (folder / "few").mkdir()
+    for name in ("bash", "cut", "env", "head", "sed", "sort", *programs):
+        (folder / "few" / name).symlink_to(shutil.which(name) or pytest.fail(f"{name}: there is none here"))
+    return str(folder / "few")
+
+
+def checked(path: str, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """What a check of the machine says with a path of programs."""
+    return subprocess.run(
+        [shutil.which("bash") or "", *words],
+        cwd=REPOSITORY,
+        env={"PATH": path, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_each_tool_of_a_build_that_is_missing_is_named_in_a_line_with_how_to_get_it(tmp_path: Path) -> None:
+    done = checked(few(tmp_path), "tools/check-machine")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "Clearway can't be built here yet. Missing:\n"
+        "  - Python 3.11 or newer: apt-get install python3\n"
+        "  - Rust 1.88 or newer: see https://rustup.rs (Debian 12's own rustc is too old)\n"
+        "  - a C linker, which Rust needs: apt-get install gcc libc6-dev\n"
+        "  - git: apt-get install git\n"
+    )
+    done = checked(str(tmp_path / "few"), "tools/check-machine", "rustup")
+    assert (done.returncode, "rustup, which brings Rust for other machines: see https://rustup.rs" in done.stderr) == (
+        1,
+        True,
+    )
+    assert done.stderr.count("\n") == 2
+
+
+def test_a_python_that_is_too_old_or_does_not_run_is_named(tmp_path: Path) -> None:
+    path = few(tmp_path)
+    python = tmp_path / "python3"
+    for script, said in (
+        ("[ $1 = --version ] && echo Python 3.9.18", "(this is Python 3.9.18): install it and say make PYTHON="),
+        ("exit 127", "does not run): apt-get install python3"),
+    ):
+        python.write_text(f"#!{path}/bash\n{script}\n")
+        python.chmod(0o755)
+        done = checked(path, "tools/check-machine", "python", PYTHON=str(python))
+        assert (done.returncode, done.stderr.count("\n")) == (1, 2), done.stderr
+        assert said in done.stderr
+
+
+def test_what_the_page_needs_is_named_in_a_line_each(tmp_path: Path) -> None:
+    path = few(tmp_path)
+    done = checked(path, "tools/check-web")
+    assert "  - Node.js 20.19 or newer with npm: see https://nodejs.org\n" in done.stderr
+    assert (done.returncode, done.stderr.count("\n")) == (1, 3)
+    done = checked(path, "tools/check-web", "chromium", CHROMIUM="/nowhere/chromium")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 2)
+    assert "  - Chromium (/nowhere/chromium): apt-get install chromium" in done.stderr
+    assert checked(path, "tools/check-web", "chromium", CHROMIUM=f"{path}/bash").returncode == 0
+
+
+@pytest.mark.parametrize("target", ["clearwayd", "bench", "random", "fuzz", "mutants"])
+def test_each_target_that_compiles_looks_for_the_compiler_first(compiler: Path, target: str) -> None:
+    lines = planned(compiler, "--always-make", target, "PGO=0").stdout.splitlines()
+    first = next(at for at, line in enumerate(lines) if "cargo" in line and "check-machine" not in line)
+    assert "tools/check-machine rust linker" in lines[:first]
 
 
 def test_another_compiler_makes_no_objects_of_bpf_in_silence(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Cli
+from skips import skip
 
 from clearway import _clearway
 from clearway.plan import linux_tc, sonic
@@ -89,15 +90,15 @@ def test_the_command_writes_a_file_for_each_switch(tmp_path: Path, cli: Cli) -> 
     assert done.returncode == 2
 
 
-def why_no_kernel() -> str | None:
-    """Why no namespace can be used here, if none can."""
+def why_no_kernel() -> tuple[str, str] | None:
+    """What is missing to use a namespace here, if anything is, and how to have it."""
     if sys.platform != "linux" or os.geteuid() != 0:
-        return "needs root on Linux"
+        return "root on Linux", "run as root"
     if not shutil.which("tc") or not shutil.which("ip"):
-        return "needs tc and ip (iproute2)"
+        return "tc and ip", "apt-get install iproute2"
     name = f"clearway-{os.getpid()}"
     if subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False).returncode:
-        return "network namespaces are not allowed here"
+        return "network namespaces", "run where they are allowed, as in docker run --privileged"
     try:
         tries = [
             ["ip", "link", "add", "va", "type", "veth", "peer", "name", "vb"],
@@ -105,7 +106,7 @@ def why_no_kernel() -> str | None:
         ]
         for words in tries:
             if subprocess.run(["ip", "netns", "exec", name, *words], capture_output=True, check=False).returncode:
-                return f"this kernel lacks what `{' '.join(words)}` needs"
+                return f"a kernel that takes `{' '.join(words)}`", "load or build its module"
     finally:
         subprocess.run(["ip", "netns", "del", name], check=False)
     return None
@@ -119,7 +120,7 @@ Inside = Callable[..., str]
 def inside() -> Iterator[Inside]:
     """Runs commands in a namespace with two veth pairs."""
     if NO_KERNEL:
-        pytest.skip(NO_KERNEL)
+        skip(*NO_KERNEL)
     name = f"clearway-{os.getpid()}"
     subprocess.run(["ip", "netns", "add", name], check=True)
 

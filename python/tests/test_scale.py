@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 from conftest import Cli
 
 import clearway
 from clearway import reproduce
+from clearway.command import listing
 from clearway.reproduce import Job, scale
 
 
@@ -76,3 +79,18 @@ def test_a_scale_that_does_not_exist_is_refused() -> None:
     (figure,) = reproduce.find("hotnets/fig02")
     with pytest.raises(clearway.Error, match="scale = 'huge': write quick, paper or full"):
         scale.jobs_at(figure, "huge")
+
+
+def test_the_costs_that_are_listed_are_those_of_all_figures_and_of_their_simulations() -> None:
+    known, costs = reproduce.figures(), listing.figure_costs()
+    assert list(costs) == list(known)
+    for name in ("pacc/fig01", "expresspass/fig02", "hotnets/fig02", "pac/text"):
+        for size in ("quick", "paper"):
+            of = reproduce.cost(reproduce.all_jobs(known[name], size))
+            assert costs[name][size] == asdict(of), f"{name}: make docs estimates it anew"
+
+
+def test_a_figure_without_a_cost_says_what_estimates_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "figure_costs", dict)
+    _, rows = listing.overview("figures")
+    assert {tuple(row[2:]) for row in rows} == {("make docs estimates it",) * 2}

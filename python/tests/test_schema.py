@@ -183,3 +183,12 @@ def test_every_key_has_a_documentation() -> None:
             yield from undescribed(one.get("items", one), f"{path}.{name}")
 
     assert [path for path in undescribed(SCHEMA, "") if not path.startswith(".traffic.transport")] == []
+
+
+@pytest.mark.parametrize("delay", ["4 us", "4 \u00b5s", "4\u03bcs"])
+def test_microseconds_are_valid_with_each_of_their_letters(delay: str) -> None:
+    content = tomllib.loads(SMALL)
+    content["topology"]["delay"] = delay
+    VALIDATOR.validate(content)
+    content["topology"]["delay"] = delay.replace("s", "S")
+    assert not VALIDATOR.is_valid(content)

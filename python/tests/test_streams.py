@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pty
+import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from conftest import SMALL
+from skips import needs
 
 import clearway
 from clearway.command import COMMANDS
 
 FULL = Path("/dev/full")
-pytestmark = pytest.mark.skipif(not FULL.is_char_device(), reason="needs /dev/full")
+pytestmark = needs(FULL.is_char_device(), "/dev/full", "run on Linux")
 
 #: How a shell gives the command an output that can't be written, and what the system says of it.
 OUTPUTS = {">/dev/full": "No space left on device", ">&-": "Bad file descriptor"}
@@ -34,6 +40,7 @@ ANSWERS = [
     ["list", "transports"],
     ["list", "transports", "--json"],
     ["list", "scenarios", "incast"],
+    ["man"],
     ["new", "-"],
     ["plan", "buffers", "star"],
     ["plan", "buffers", "star", "--json"],
@@ -168,3 +175,117 @@ def test_a_device_is_no_place_for_a_file_and_stays_a_device(call: list[str], wit
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "this is a device or a pipe; name a file" in done.stderr
     assert place.is_fifo()
+
+
+#: A system whose output has no letters but those of ASCII, as a container without a locale is.
+ASCII = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+SWEEP = """scenario = "small.toml"
+[axes]
+seed = [1, 2, 3]
+"traffic.burst.senders" = [1, 3]
+"""
+
+
+def plainly(call: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs the command with an output that has only the letters of ASCII."""
+    return subprocess.run(
+        [sys.executable, "-m", "clearway", *call],
+        cwd=folder,
+        env={**os.environ, **ASCII, **environment},
+        capture_output=True,
+        encoding="ascii",
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize("call", ANSWERS, ids=" ".join)
+def test_an_output_without_letters_beyond_ascii_gets_every_answer(call: list[str], with_results: Path) -> None:
+    done = plainly(call, with_results)
+    assert (done.returncode, done.stdout != "") == (0, True), done.stderr
+
+
+def test_tables_in_ascii_keep_their_columns(folder: Path) -> None:
+    (folder / "seeds.toml").write_text(SWEEP)
+    done = plainly(["sweep", "seeds.toml", "--out", "it", "-j", "1"], folder)
+    assert done.returncode == 0, done.stderr
+    tables = [table.splitlines() for table in done.stdout.split("\n\n") if "|" in table]
+    assert any("ms +- " in row or "us +- " in row for table in tables for row in table)
+    for table in tables:
+        assert len({tuple(at for at, mark in enumerate(row) if mark == "|") for row in table if "|" in row}) == 1
+
+
+def test_json_in_ascii_is_json(folder: Path) -> None:
+    (folder / "small.toml").write_text(SMALL.replace('name = "small"', 'name = "grün 𝄞"'))
+    done = plainly(["check", "small.toml", "--json"], folder)
+    assert "grün 𝄞" in json.dumps(json.loads(done.stdout), ensure_ascii=False)
+
+
+def test_a_word_that_is_no_utf_8_is_one_line(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "clearway", "run", b"n\xff"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "clearway: 'n\\xff': is no text in UTF-8, as names and values must be\n",
+    )
+
+
+def on_terminal(call: list[str], folder: Path, **environment: str) -> str:
+    """What the command prints on a terminal."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "clearway", *call], cwd=folder, env={**os.environ, **environment}, stdout=theirs
+    ) as process:
+        os.close(theirs)
+        said = b""
+        with suppress(OSError):  # The system's way to say that the other end is closed.
+            while part := os.read(ours, 4096):
+                said += part
+    os.close(ours)
+    assert process.returncode == 0
+    return said.decode()
+
+
+def test_a_terminal_shows_microseconds_as_people_write_them_and_a_pipe_as_programs_read_them(folder: Path) -> None:
+    call = ["run", "small.toml", "--out", "it"]
+    shown = on_terminal(call, folder, LC_ALL="C.UTF-8", TERM="xterm")
+    assert re.search(r"\d µs\b", shown)
+    assert not re.search(r"\d us\b", shown)
+    plain = on_terminal(call, folder, **ASCII, TERM="xterm")
+    assert re.search(r"\d us\b", plain)
+    assert plain.isascii()
+    piped = shell(call, "", folder).stdout
+    assert re.search(r"\d us\b", piped)
+    assert "µ" not in piped
+
+
+@pytest.mark.parametrize("letters", ["us", "µs", "μs"])
+def test_microseconds_are_read_with_either_letter(letters: str, folder: Path) -> None:
+    done = shell(["check", "small.toml", "--set", f"topology.delay='3 {letters}'", "--json"], "", folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == shell(["check", "small.toml", "--set", "topology.delay='3 us'", "--json"], "", folder).stdout
+
+
+@pytest.mark.parametrize("columns", [1, 20, 32, 40, 60, 80, 200])
+def test_tables_fit_into_the_columns_and_break_no_number(columns: int, with_results: Path) -> None:
+    wide = plainly(["run", "small.toml", "--out", "wide"], with_results, COLUMNS="200").stdout.partition(
+        "flows completed"
+    )
+    # The time that the processor took is another in each run.
+    numbers = {word for word in wide[2].partition("speed")[0].split() if word[0].isdecimal()}
+    assert len(numbers) > 5
+    done = plainly(["run", "small.toml", "--out", "it"], with_results, COLUMNS=str(columns))
+    assert done.returncode == 0, done.stderr
+    assert numbers <= set(done.stdout.replace("|", " ").split())
+    for line in done.stdout.splitlines():
+        if "|" in line or line.startswith(("-", "  ")):
+            assert len(line) <= max(columns, 20), line
+
+
+def test_a_pipe_is_120_columns_wide_where_nobody_says_how_wide(with_results: Path) -> None:
+    widths = {
+        columns: max(map(len, plainly(["list", "transports"], with_results, COLUMNS=columns).stdout.splitlines()))
+        for columns in ("", "0", "wide", "90", "150")
+    }
+    assert widths == {"": 120, "0": 120, "wide": 120, "90": 90, "150": 150}

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from conftest import REPOSITORY
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2
+from skips import program, skip
 
 import clearway
 from clearway.traces import DISSECTOR
@@ -80,9 +81,7 @@ def runs() -> dict[str, clearway.Run]:
 
 def dissect(capture: Path) -> pl.DataFrame:
     """What tshark reads in a capture, a row a packet."""
-    tshark = shutil.which("tshark")
-    if tshark is None:
-        pytest.skip("tshark is not installed here (apt-get install tshark): the files of traces are not dissected")
+    tshark = program("tshark")
     fields = [*NUMBERS, *OTHERS]
     asked = list(itertools.chain.from_iterable(("-e", field) for field in fields))
     script = ["-X", f"lua_script:{DISSECTOR}", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]
@@ -354,7 +353,7 @@ def test_the_page_shows_what_tshark_prints() -> None:
     tshark = shutil.which("tshark")
     version = subprocess.run([tshark, "--version"], capture_output=True, text=True, check=True).stdout if tshark else ""
     if tshark is None or not version.startswith("TShark (Wireshark) 4.0."):
-        pytest.skip("the page shows what tshark 4.0 prints, which is not installed here")
+        skip("tshark 4.0, whose output the page shows", "apt-get install tshark on Debian 12")
     spec = importlib.util.spec_from_file_location("traces_tool", REPOSITORY / "tools" / "traces.py")
     assert spec is not None
     assert spec.loader is not None

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
-import shutil
 import struct
 import subprocess
 from pathlib import Path
 
-import pytest
+import skips
 from conftest import REPOSITORY
 
 from clearway.traces import DISSECTOR
@@ -37,9 +36,7 @@ def data(credit: int, dscp: int = 3, ecn: int = 0, fragment: int = 0x4000) -> by
 
 def tshark(frames: list[bytes], capture: Path, *arguments: str) -> str:
     """What tshark prints of frames."""
-    program = shutil.which("tshark")
-    if program is None:
-        pytest.skip("tshark is not installed here (apt-get install tshark): frames are not dissected")
+    program = skips.program("tshark")
     records = (struct.pack("<IIII", number, 0, len(frame), len(frame)) + frame for number, frame in enumerate(frames))
     capture.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1) + b"".join(records))
     command = [program, "-X", f"lua_script:{DISSECTOR}", "-r", str(capture), *arguments]

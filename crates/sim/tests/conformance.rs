@@ -80,7 +80,7 @@ fn every_transport_delivers_one_byte_to_ten_megabytes_on_an_idle_path() {
 }
 
 #[test]
-#[ignore = "slow: a hundred megabytes under every transport"]
+#[ignore = "needs minutes, for a hundred megabytes under every transport; make test-full"]
 fn every_transport_delivers_a_hundred_megabytes_with_and_without_loss() {
     cell(&star(2), &[flow(0, 1, 100_000_000)], |_| {});
     cell(&star(2), &[flow(0, 1, 100_000_000)], lossy(0.001));

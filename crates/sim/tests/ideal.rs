@@ -215,7 +215,7 @@ proptest! {
 }
 
 #[test]
-#[ignore = "runs for minutes"]
+#[ignore = "needs minutes; make test-full"]
 fn no_flow_beats_its_ideal_time_in_thousands_of_cases() {
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         cases: ProptestConfig::default().cases.max(20_000),

@@ -94,7 +94,7 @@ fn a_scenario_is_refused_line_by_line_until_it_can_be_run() {
 }
 
 #[test]
-#[ignore = "minutes; `make random` and `make test-full` run it"]
+#[ignore = "needs minutes; make random, or make test-full"]
 fn thousands_of_random_scenarios_and_mutants_keep_every_rule() {
     let _alone = alone();
     let (seed, from) = (asked("RANDOM_SEED", 1), asked("RANDOM_FROM", 0));

@@ -38,7 +38,7 @@ fn the_default_law_uses_93_percent_of_a_link_at_a_jain_index_of_0_95_over_10_ms(
 }
 
 #[test]
-#[ignore = "runs for minutes"]
+#[ignore = "needs minutes; make test-full"]
 fn the_default_law_keeps_its_bounds_from_2_to_64_flows_and_10_to_100_gbps() {
     let cells = [10, 25, 100].into_iter().flat_map(|gbps| {
         [2, 4, 8, 16, 32, 64]

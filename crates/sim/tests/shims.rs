@@ -159,7 +159,7 @@ fn no_fixed_rate_of_acks_both_fills_the_link_and_avoids_incast_pac_fig_3() {
 }
 
 #[test]
-#[ignore = "prints a sweep"]
+#[ignore = "needs minutes, for a sweep that it prints; make test-full"]
 fn sweep() {
     let shake = ("handshake", "true");
     let ns2 = ("profile", "pac-ns2");

@@ -49,8 +49,10 @@ pub(crate) fn parse_scaled(
     if unit.is_empty() {
         return Err(fail("has no unit"));
     }
+    // Micro has two letters in Unicode, and files for every system have a "u" for it.
+    let unit = unit.replace(['\u{b5}', '\u{3bc}'], "u");
     let Some(&(_, scale)) = scales.iter().find(|(name, _)| *name == unit) else {
-        let meant = like(unit, scales).map(|name| format!("{} {name}", &trimmed[..split]));
+        let meant = like(&unit, scales).map(|name| format!("{} {name}", &trimmed[..split]));
         return Err(UnitError { meant, ..fail("has an unknown unit") });
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
@@ -68,10 +70,9 @@ pub(crate) fn parse_scaled(
     u64::try_from(product / divisor).map_err(|_| fail("is too large"))
 }
 
-/// The unit that differs from a text in the case of letters alone, or in a Greek letter for micro.
+/// The unit that differs from a text in the case of letters alone.
 fn like<'a>(unit: &str, scales: &[(&'a str, u64)]) -> Option<&'a str> {
-    let plain = unit.replace(['\u{b5}', '\u{3bc}'], "u");
-    scales.iter().map(|(name, _)| *name).find(|name| name.eq_ignore_ascii_case(&plain))
+    scales.iter().map(|(name, _)| *name).find(|name| name.eq_ignore_ascii_case(unit))
 }
 
 /// Writes `value` exactly, in the largest unit in which it is at least one.
@@ -97,7 +98,7 @@ mod tests {
             ("ten us", "does not start with a number"),
             ("10 parsec", "has an unknown unit; write a time"),
             ("10 US", "has an unknown unit (did you mean \"10 us\"?); write a time"),
-            ("4\u{b5}s", "has an unknown unit (did you mean \"4 us\"?); write a time"),
+            ("4 \u{b5}S", "has an unknown unit (did you mean \"4 us\"?); write a time"),
             ("1..2 us", "is not a number"),
             ("99999999999999999999 s", "is too large"),
         ];
@@ -105,6 +106,14 @@ mod tests {
             let message = text.parse::<Span>().unwrap_err().to_string();
             assert!(message.starts_with(&format!("{text:?} {problem}")), "{message}");
         }
+    }
+
+    #[test]
+    fn microseconds_are_read_with_a_u_and_with_both_letters_for_micro() {
+        for text in ["4.5us", "4.5 us", "4.5 \u{b5}s", "4.5\u{3bc}s"] {
+            assert_eq!(text.parse(), Ok(Span::from_ns(4_500)), "{text}");
+        }
+        assert_eq!(Span::from_ns(4_500).to_string(), "4.5 us");
     }
 
     proptest! {

@@ -6,12 +6,13 @@ import errno
 import importlib
 import os
 import sys
+from pathlib import Path
 
 import click
 
 from clearway import _clearway
 from clearway.command.later import LaterGroup
-from clearway.ends import BAD_INPUT, FAILED, INTERRUPTED, WHOLE, complain
+from clearway.ends import BAD_INPUT, FAILED, INTERRUPTED, complain, interruption
 
 #: Errors of a disk that is full or broken, for which Python does not name the file that was being written.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -37,6 +38,7 @@ COMMANDS = {
     "demo": ("clearway.command.demo:demo", "Simulate ExpressPass against DCTCP, and write a report."),
     "export": ("clearway.command.export:export", "Write a run in the formats of other simulators."),
     "list": ("clearway.command.listing:list_", "List transports, topologies, workloads, examples or figures."),
+    "man": ("clearway.command.man:man", "Print the manual page."),
     "new": ("clearway.command.new:new", "Write a commented scenario to start from."),
     "parity": ("clearway.command.parity:parity", "Compare with the simulators of the protocols' authors."),
     "plan": ("clearway.command.plan:plan", "Answer from the papers' formulas, without a simulation."),
@@ -89,22 +91,29 @@ def guarded() -> int:
         return complain(f"{problem}{hint(error.ctx)}", BAD_INPUT)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
-        return complain(f"{error.format_message()}{hint(context)}", BAD_INPUT)
+        message = error.format_message().replace("is not a valid integer range.", "is no whole number")
+        return complain(f"{message}{hint(context)}", BAD_INPUT)
     except _clearway.SimulationError as error:
         return complain(str(error), FAILED)
     except _clearway.Error as error:
         return complain(str(error), BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
-        return complain(WHOLE, INTERRUPTED)
+        return complain(interruption(), INTERRUPTED)
     except (BrokenPipeError, SystemExit):  # Click's way to say that a pipe broke; no command exits otherwise.
         return reader_left()
     except MemoryError:
         return complain("out of memory", FAILED)
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps what comes while it makes a class.
-            return complain(WHOLE, INTERRUPTED)
+            return complain(interruption(), INTERRUPTED)
         if os.environ.get("CLEARWAY_DEBUG"):
             raise
+        if isinstance(error, FileNotFoundError) and is_nowhere():
+            return complain("the current folder is gone; go to another, such as with cd", BAD_INPUT)
+        if isinstance(error, ModuleNotFoundError) and not (error.name or "").startswith("clearway"):
+            return complain(f"the Python package {error.name} is missing; pip install {error.name} brings it", FAILED)
+        if isinstance(error, UnicodeEncodeError) and (word := undecoded()) is not None:
+            return complain(f"{word}: is no text in UTF-8, as names and values must be", BAD_INPUT)
         if isinstance(error, OSError) and error.filename is not None:
             return complain(f"{error.filename}: can't be read or written: {error.strerror}", BAD_INPUT)
         if isinstance(error, OSError) and error.errno in NO_ROOM:
@@ -118,6 +127,21 @@ def reader_left() -> int:
     """Ends the command without an error because its reader has seen enough, as in `clearway ... | head`."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def is_nowhere() -> bool:
+    """True if the current folder was removed while the command, or its shell, was in it."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
+def undecoded() -> str | None:
+    """The first word of the call that Python could not decode, with the bytes that are no text by their numbers."""
+    broken = (word for word in sys.argv if any("\ud800" <= letter <= "\udfff" for letter in word))
+    return next((repr(os.fsencode(word))[1:] for word in broken), None)
 
 
 def hint(context: click.Context | None) -> str:

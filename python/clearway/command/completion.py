@@ -7,6 +7,7 @@ a word. The classes here serve both.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import click
 from click.shell_completion import (
@@ -20,13 +21,13 @@ from click.shell_completion import (
 )
 
 from clearway.command.names import Choice
+from clearway.command.place import config_folder, data_folder, install
 
 EXAMPLES = """\b
 Examples:
-  clearway completion bash >> ~/.bashrc
+  clearway completion bash --install
   eval "$(clearway completion bash)"                      now, in this shell alone
   clearway completion zsh >> ~/.zshrc
-  clearway completion fish > ~/.config/fish/completions/clearway.fish
 """
 
 BASH = """\
@@ -104,8 +105,23 @@ SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fish
 
 @click.command(epilog=EXAMPLES)
 @click.argument("shell", type=Choice(list(SHELLS)))
+@click.option("--install", "installs", is_flag=True, help="Write it to where new shells find it.")
 @click.pass_context
-def completion(context: click.Context, shell: str) -> None:
+def completion(context: click.Context, shell: str, installs: bool) -> None:
     """Print the script that completes commands, options, names, keys, figures and files in a shell."""
     script = SHELLS[shell](context.find_root().command, {}, "clearway", "_CLEARWAY_COMPLETE").source()
-    click.echo(script, nl=not script.endswith("\n"))
+    if installs:
+        install(script, *place(shell))
+    else:
+        click.echo(script, nl=not script.endswith("\n"))
+
+
+def place(shell: str) -> tuple[Path, str]:
+    """The file in which a shell looks for the completion of this command, and what else must be so."""
+    if shell == "bash":
+        folder = data_folder() / "bash-completion" / "completions"
+        return folder / "clearway", "new shells complete clearway, where the package bash-completion is installed"
+    if shell == "fish":
+        return config_folder() / "fish" / "completions" / "clearway.fish", "new shells complete clearway"
+    folder = data_folder() / "zsh" / "site-functions"
+    return folder / "_clearway", f"new shells complete clearway once ~/.zshrc has, before compinit: fpath+=({folder})"

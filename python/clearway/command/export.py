@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from clearway.command.names import RunFolder
+
 #: The formats, each with what it is. They are those of `clearway.export`, which is imported when the command runs.
 WORDS = {
     "hpcc-fct": "fct.txt of HPCC's ns-3: sip dip sport dport size start fct standalone-fct, in ns",
@@ -26,7 +28,7 @@ EPILOG = (
 
 
 @click.command(epilog=EPILOG)
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=RunFolder())
 @click.option("--as", "form", type=click.Choice(list(WORDS)), required=True, help="The format to write.")
 @click.option("--start-unit", type=click.Choice(["ps", "us"]), help="Unit of starts in htsim-flows.  [default: ps]")
 @click.option("--out", type=click.Path(path_type=Path), help="File to write.  [default: the standard output]")

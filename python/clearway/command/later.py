@@ -63,4 +63,25 @@ class LaterGroup(click.Group):
         except click.exceptions.NoSuchCommand as error:
             hint = _clearway.suggestion(error.command_name, list(self.commands))
             raise click.UsageError(f"no such command {error.command_name!r}{hint}", ctx) from None
-        return name, command.load() if isinstance(command, Later) else command, rest
+        loaded = command.load() if isinstance(command, Later) else command
+        if loaded is not None and not ctx.resilient_parsing:
+            refuse_repeated(loaded, rest, ctx)
+        return name, loaded, rest
+
+
+def refuse_repeated(command: click.Command, words: list[str], parent: click.Context) -> None:
+    """Raises an error for an option that is given twice with a value, of which click would ignore the first."""
+    context = click.Context(command, parent, command.name)
+    try:
+        _, rest, order = command.make_parser(context).parse_args(list(words))
+    except click.UsageError:  # The call itself says so.
+        return
+    once = [one for one in order if isinstance(one, click.Option) and not (one.multiple or one.is_flag or one.count)]
+    for option in once:
+        if once.count(option) > 1:
+            from clearway.command.names import KnownList
+
+            how = ", with commas between the names" if isinstance(option.type, KnownList) else ""
+            raise click.UsageError(f"{option.opts[0]}: is given twice; give it once{how}", context)
+    if isinstance(command, click.Group) and rest and (inner := command.commands.get(rest[0])):
+        refuse_repeated(inner, rest[1:], context)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from clearway import _clearway, examples, units
+from clearway.command import names
 from clearway.command.names import Choice, NameOf, unknown
 from clearway.command.shared import console, notes, print_json
 from clearway.command.tables import print_heading, print_texts
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from clearway.texts import Texts
+
+#: The costs of figures, which `make docs` writes.
+COSTS = Path(__file__).parent.parent / "data" / "figures.json"
 
 EXAMPLES = """\b
 Examples:
@@ -43,13 +48,14 @@ def list_(what: str, name: str | None, as_json: bool) -> None:
     if what == "scenarios" and not as_json:
         list_scenarios(name)
         return
+    if name is None and not as_json:
+        print_texts(console(), overview(what), left=4)
+        return
     known = {entry["name"]: entry for entry in catalog(what)}
     if name is not None and name not in known:
         raise click.UsageError(unknown(name, {"topologies": "topology"}.get(what, what.removesuffix("s")), known))
     if as_json:
         print_json(known[name] if name else list(known.values()))
-    elif name is None:
-        print_texts(console(), overview(what), left=4)
     elif what == "transports":
         describe(console(), next(entry for entry in _clearway.transports() if entry["name"] == name))
     else:
@@ -93,19 +99,28 @@ def scenarios() -> list[dict[str, Any]]:
 
 
 def figures() -> list[dict[str, Any]]:
-    """The figures that can be reproduced."""
-    from clearway.reproduce import all_jobs, cost
+    """The figures that can be reproduced, with all that is known of them."""
     from clearway.reproduce import figures as known
 
+    costs = figure_costs()
     return [
-        {"name": name, "summary": one.title, "doc": one.doc}
-        | {scale: asdict(cost(all_jobs(one, scale))) for scale in ("quick", "paper")}
-        for name, one in known().items()
+        {"name": name, "summary": one.title, "doc": one.doc, **costs.get(name, {})} for name, one in known().items()
     ]
 
 
-def cost_text(cost: Mapping[str, Any]) -> str:
+def figure_costs() -> dict[str, dict[str, dict[str, Any]]]:
+    """The cost of each figure at each scale, by the estimates of its simulations.
+
+    `make docs` writes them, since there are ten thousand simulations, whose estimates take ten seconds.
+    """
+    found: dict[str, dict[str, dict[str, Any]]] = json.loads(COSTS.read_text("utf-8"))
+    return found
+
+
+def cost_text(cost: Mapping[str, Any] | None) -> str:
     """The simulations of a figure, with what they take by their estimates."""
+    if cost is None:  # It is a new figure.
+        return "make docs estimates it"
     if not cost["runs"]:
         return "no simulation"
     cpu_s = cost["cpu_s"]
@@ -119,7 +134,11 @@ def overview(what: str) -> Texts:
         rows = [[w["name"], units.size(w["mean_bytes"]), w["summary"]] for w in _clearway.workloads()]
         return ["workload", "mean size", "what it is"], rows
     if what == "figures":
-        rows = [[f["name"], f["summary"], cost_text(f["quick"]), cost_text(f["paper"])] for f in figures()]
+        costs = figure_costs()
+        rows = [
+            [name, title, *(cost_text(costs.get(name, {}).get(scale)) for scale in ("quick", "paper"))]
+            for name, title in names.figures().items()
+        ]
         return ["figure", "what it is", "quick", "at the paper's size"], rows
     if what == "topologies":
         rows = [[t["name"], t["summary"], ", ".join(t["keys"])] for t in _clearway.topologies()]

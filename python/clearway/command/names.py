@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -167,6 +168,14 @@ class RunFolder(click.Path):
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path of the folder; the name of an example is refused with the command that makes one of it."""
+        example = None if Path(value).exists() else examples.examples().get(str(value))
+        if example is not None:
+            make = examples.INSTEAD[example.kind].format(name=example.name)
+            raise _clearway.Error(f"{value}: is an example, and no folder of results; {make}")
+        return Path(os.fsdecode(super().convert(value, param, ctx)))
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:  # noqa: ARG002
         """The runs and folders that begin so."""

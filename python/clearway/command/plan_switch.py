@@ -99,7 +99,7 @@ def switch(
             file = f"{name}.{ENDINGS[target]}"
             (out / file).write_text(text({name: of_switch}, file))
     except OSError as error:
-        raise click.UsageError(f"--out {out}: {error.strerror}") from None
+        raise click.UsageError(f"--out {out}: can't be written: {error.strerror}") from None
     notes().print(f"{len(chosen)} files in {out}", markup=False)
 
 

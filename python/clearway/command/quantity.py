@@ -29,7 +29,8 @@ class Quantity(click.ParamType[float]):
         """Reads it in the unit whose factor is 1."""
         if isinstance(value, float):
             return value
-        found = re.fullmatch(r"\s*([0-9.]+(?:e[+-]?[0-9]+)?)\s*([a-z]+)\s*", value, flags=re.IGNORECASE)
+        plain = re.sub("[\u00b5\u03bc]s", "us", value)
+        found = re.fullmatch(r"\s*([0-9.]+(?:e[+-]?[0-9]+)?)\s*([a-z]+)\s*", plain, flags=re.IGNORECASE)
         try:
             number = float(found[1]) * self.units[found[2].lower()] if found else math.nan
         except (KeyError, ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -106,10 +107,11 @@ def settings_dict(settings: tuple[tuple[str, str], ...], stacks: str | None = No
 
 
 def console(*, quiet: bool = False) -> Console:
-    """The console for results, on standard output; 120 columns wide where that is no terminal."""
+    """The console for results, on standard output; as wide as `COLUMNS` says, or 120 where that is no terminal."""
     from clearway.command.printer import Printer
 
-    width = None if sys.stdout.isatty() else 120
+    said = os.environ.get("COLUMNS", "")
+    width = None if sys.stdout.isatty() or (said.isdecimal() and int(said) > 0) else 120
     return Printer(quiet=quiet, width=width)
 
 

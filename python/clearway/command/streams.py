@@ -3,10 +3,13 @@
 A command goes on when its output can't be written: what it computed goes to its folder all the same, and the command
 ends with one line and the exit code 1. A reader that leaves early, as in `clearway ... | head`, is no such failure.
 What can't be written to standard error is left out, as there is no other place to say so.
+
+A letter that the encoding of an output does not have, as ASCII has no "µ", is written in letters that it has.
 """
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
@@ -18,6 +21,38 @@ from clearway.ends import FAILED, complain
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+#: Letters that the command prints, as they are written where the encoding has none.
+PLAIN = {"µ": "u", "±": "+-", "×": "x", "→": "->", "–": "-", "…": "...", "─": "-", "·": "."}
+#: The name under which Python knows `plain`.
+IN_PLAIN_LETTERS = "clearway-plain"
+
+
+def plain(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Writes a letter that an encoding does not have: in plain ones, or by its number, as JSON writes it.
+
+    Bytes of a file's name that Python could not decode are written as they are.
+    """
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letter = error.object[error.start]
+    if "\udc80" <= letter <= "\udcff":
+        return bytes([ord(letter) - 0xDC00]), error.start + 1
+    return PLAIN.get(letter) or json_escape(letter), error.start + 1
+
+
+def writable(text: str, encoding: str) -> str:
+    """A text as an output with this encoding shows it, for tables, whose columns are as wide as their texts."""
+    return text.encode(encoding, IN_PLAIN_LETTERS).decode(encoding, "replace")
+
+
+def json_escape(letter: str) -> str:
+    """A letter by its number, or by the two numbers that stand for it in UTF-16."""
+    units = letter.encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+codecs.register_error(IN_PLAIN_LETTERS, plain)
 
 
 class Descriptor(io.FileIO):
@@ -58,8 +93,8 @@ class Streams:
     def __init__(self) -> None:
         fill()
         self._out = Descriptor(1)
-        sys.stdout = wrapped(self._out, sys.stdout, errors="strict")
-        sys.stderr = wrapped(Silent(2), sys.stderr, errors="backslashreplace")
+        sys.stdout = wrapped(self._out, sys.stdout)
+        sys.stderr = wrapped(Silent(2), sys.stderr)
 
     def checked(self, code: int) -> int:
         """The exit code of a command that ended with `code`: another if what it printed was not written."""
@@ -98,14 +133,14 @@ def fill() -> None:
             os.set_inheritable(number, True)
 
 
-def wrapped(raw: Descriptor, old: TextIO | None, *, errors: str) -> TextIO:
+def wrapped(raw: Descriptor, old: TextIO | None) -> TextIO:
     """A text stream on a descriptor, which behaves as the one that Python opened there."""
     if not isinstance(old, io.TextIOWrapper):
-        return io.TextIOWrapper(io.BufferedWriter(raw), "utf-8", errors, line_buffering=True)
+        return io.TextIOWrapper(io.BufferedWriter(raw), "utf-8", IN_PLAIN_LETTERS, line_buffering=True)
     return io.TextIOWrapper(
         io.BufferedWriter(raw),
         old.encoding,
-        old.errors,
+        IN_PLAIN_LETTERS,
         line_buffering=old.line_buffering,
         write_through=old.write_through,
     )

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from clearway.command.narrow import is_too_narrow, print_rows
+from clearway.command.streams import writable
+
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
 
@@ -101,11 +104,14 @@ def print_muted(console: Console, lines: Sequence[str]) -> None:
 def print_texts(console: Console, texts: Texts, left: int) -> None:
     """Prints a table; its first `left` columns are words, the others numbers.
 
-    Words are never broken: where the console is too narrow, columns of `OPTIONAL` are left out, or else the table goes
-    on below with the columns that did not fit.
+    Words and numbers are never broken: where the console is too narrow, columns of `OPTIONAL` are left out, or else
+    the table goes on below with the columns that did not fit. Where not even one fits, each row is a few lines.
     """
-    head, rows = texts
+    head, *rows = [[writable(cell, console.encoding) for cell in row] for row in (texts[0], *texts[1])]
     left = min(left, len(head))
+    if is_too_narrow(widths(head, rows, left), left, GAP, console.width):
+        print_rows(console, head, rows, left)
+        return
     dropped = []
     for name in OPTIONAL:
         if sum(widths(head, rows, left)) + GAP * (len(head) - 1) <= console.width:

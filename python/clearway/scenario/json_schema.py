@@ -24,6 +24,8 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 #: Keys of tables that other tables hold, by the table's path.
 NESTED = ("switch.class", "switch.credit_class", "traffic.list")
 
+#: Microseconds, with a u or with either of the letters that Unicode has for micro.
+MICROSECONDS = r"[u\u00b5\u03bc]s"
 NUMBER = r"[0-9_]+\.?[0-9_]*|\.[0-9_]+"
 INTEGER_TEXT = r"^\+?[0-9]+$"
 NUMBER_TEXT = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -231,7 +233,8 @@ def form(one: Mapping[str, Any], least: str = "", most: str = "") -> Schema:
     of: Any = one.get("of")
     match one["form"]:
         case "quantity":
-            return {"type": "string", "pattern": rf"^\s*({NUMBER})\s*({'|'.join(map(re.escape, of))})\s*$"}
+            units = "|".join(MICROSECONDS if unit == "us" else re.escape(unit) for unit in of)
+            return {"type": "string", "pattern": rf"^\s*({NUMBER})\s*({units})\s*$"}
         case "counted":
             return {"type": "string", "pattern": rf"^\s*[0-9_]+\s*({'|'.join(of)})\s*$"}
         case "integer":

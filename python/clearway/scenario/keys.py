@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,18 @@ def named(entries: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
             name = next(free for free in (name, *(f"{name}-{more}" for more in range(2, 1000))) if free not in taken)
             taken.add(name)
         yield name, one
+
+
+def whole(problem: str, content: Mapping[str, Any], transport: str | None) -> str | None:
+    """The message that names the whole paths of a key that `--set` was given without its table; None if it is another.
+
+    `problem` is what the simulator says of it, which knows the keys of one table alone.
+    """
+    found = re.match(r"--set (\w+): unknown key", problem)
+    if found is None:
+        return None
+    paths = [f'"{path}"' for path in settable(content, transport) if path.rpartition(".")[2] == found[1]]
+    return f"{found[0]}; did you mean {' or '.join(paths)}?" if paths else None
 
 
 def words(key: _clearway._Parameter) -> list[str]:

@@ -151,8 +151,8 @@ class Namespace:
 
 @contextlib.contextmanager
 def signals_wait() -> Iterator[None]:
-    """Keeps SIGINT and SIGTERM from ending a cleanup; they are delivered when it is done."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    """Keeps SIGINT, SIGTERM and SIGHUP from ending a cleanup; they are delivered when it is done."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:
         yield
     finally:

@@ -76,11 +76,11 @@ def lacking(*programs: str) -> str | None:
     """Says why no testbed can be made here, or None if one can; `programs` are needed besides the usual ones."""
     for program in dict.fromkeys((*NEEDED, *programs)):
         if shutil.which(program) is None:
-            return f"needs {program}: {package_of(program)}"
+            return f"needs {program}; {package_of(program)}"
     try:
         binary()
     except TestbedError as error:
-        return f"needs clearwayd: {error}"
+        return f"needs clearwayd; {error}"
     return refused()
 
 
@@ -88,10 +88,10 @@ def lacking(*programs: str) -> str | None:
 def refused() -> str | None:
     """Says why this machine allows no namespace, no veth pair or no HTB queue, or None if it allows them."""
     if sys.platform != "linux" or os.geteuid() != 0:
-        return "needs root on Linux"
+        return "needs root on Linux; run as root"
     name = f"cw-try-{os.getpid()}"
     if subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False).returncode:
-        return "this machine allows no network namespace"
+        return "needs network namespaces; run where they are allowed, as in docker run --privileged"
     tries: tuple[Sequence[str], ...] = (
         ("ip", "-n", name, "link", "add", "va", "type", "veth", "peer", "name", "vb"),
         ("ip", "-n", name, "link", "add", "br0", "type", "bridge"),
@@ -100,7 +100,7 @@ def refused() -> str | None:
     try:
         for words in tries:
             if subprocess.run(words, capture_output=True, check=False).returncode:
-                return f"this kernel refuses `{' '.join(words)}`"
+                return f"needs a kernel that takes `{' '.join(words)}`; load or build its module"
     finally:
         subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
     return None

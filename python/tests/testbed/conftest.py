@@ -22,7 +22,7 @@ def build() -> Iterator[Build]:
     """Makes networks of shapes that are given as keywords; they go when the test ends."""
     why = lacking("ping")
     if why:
-        pytest.skip(f"a testbed {why}")
+        pytest.skip(why)
     with ExitStack() as stack:
         yield lambda **shape: stack.enter_context(Network(Shape(**shape)))
 
@@ -32,5 +32,5 @@ def clearwayd() -> str:
     """The daemon's program; the test is skipped where it, or a program that it calls, is missing."""
     why = lacking("iptables", "ethtool")
     if why:
-        pytest.skip(f"clearwayd {why}")
+        pytest.skip(why)
     return str(binary())

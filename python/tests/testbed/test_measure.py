@@ -20,7 +20,7 @@ pytestmark = pytest.mark.testbed
 @pytest.fixture(autouse=True)
 def programs() -> None:
     if why := lacking("iperf3", "tcpdump"):
-        pytest.skip(f"a measurement {why}")
+        pytest.skip(why)
 
 
 def test_two_flows_of_cubic_share_the_port_and_fill_its_queue(build: Build) -> None:

@@ -57,7 +57,7 @@ def test_offloads_are_off_and_cubic_is_set(build: Build) -> None:
 
 def test_a_network_that_ends_by_an_exception_leaves_only_its_logs() -> None:
     if why := lacking():
-        pytest.skip(f"a testbed {why}")
+        pytest.skip(why)
     net = Network(Shape())
     names: set[str] = set()
 
@@ -81,7 +81,7 @@ def test_a_network_that_ends_by_an_exception_leaves_only_its_logs() -> None:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_program_leaves_nothing_and_the_next_one_removes_what_a_killed_one_left(how: int) -> None:
     if why := lacking():
-        pytest.skip(f"a testbed {why}")
+        pytest.skip(why)
     program = subprocess.Popen(
         [sys.executable, "-c", SLEEPER], stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL
     )

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from skips import skip
 
 from clearway.testbed import Host, Network, call, lacking
 from clearway.testbed.namespace import wait_until
@@ -235,7 +236,7 @@ def test_only_two_capabilities_are_kept(start: Start, words: tuple[str, ...]) ->
 @pytest.mark.parametrize("name", ["clearwayd@.service", "clearwayd-switch.service"])
 def test_the_capabilities_of_the_unit_file_are_enough(net: Network, clearwayd: str, start: Start, name: str) -> None:
     if why := lacking("setpriv"):
-        pytest.skip(f"a testbed {why}")
+        pytest.skip(why)
     words: tuple[str, ...] = HOST
     if "switch" in name:
         words = ("switch", "--ports", "eth0", "--rate", "100Mbps", "--ecn", "20")
@@ -448,7 +449,7 @@ def test_the_example_configuration_is_right_for_every_kind_of_daemon(
 @pytest.mark.parametrize("name", ["clearwayd@eth0.service", "clearwayd-switch.service"])
 def test_the_unit_files_are_right_and_leave_little_exposed(clearwayd: str, tmp_path: Path, name: str) -> None:
     if shutil.which("systemd-analyze") is None:
-        pytest.skip("needs systemd-analyze; install the Debian package systemd")
+        skip("systemd-analyze", "apt-get install systemd")
     unit = ROOT / "packaging" / name.replace("@eth0", "@")
     placed = tmp_path / name
     placed.write_text(unit.read_text().replace("/usr/local/sbin/clearwayd", clearwayd))
@@ -500,7 +501,7 @@ def test_the_page_lists_every_metric_of_every_kind_of_daemon(net: Network, start
 
 def test_the_first_run_of_the_page_gives_the_goodput_that_it_says(clearwayd: str, tmp_path: Path) -> None:
     if why := lacking("iperf3", "iptables", "ethtool"):
-        pytest.skip(f"a testbed {why}")
+        pytest.skip(why)
     page = (ROOT / "docs/clearwayd.md").read_text()
     (block,) = re.findall(r"^```bash\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     (tmp_path / "clearwayd").symlink_to(clearwayd)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ import pytest
 
 from clearway.plan import linux_tc
 from clearway.plan import switches as planned
-from clearway.testbed import Daemon, Network, Shape, Switch
+from clearway.testbed import Daemon, Network, Shape, Switch, lacking
 from clearway.testbed.namespace import wait_until
 
 pytestmark = pytest.mark.testbed
@@ -42,7 +41,7 @@ print(n)
 
 
 @pytest.fixture
-def net() -> Iterator[Network]:
+def net(clearwayd: str) -> Iterator[Network]:  # noqa: ARG001 - skips the test where there is no testbed
     """Three hosts whose switch is a plain bridge: its ports have no queues yet."""
     with Network(Shape(hosts=3, cards=False)) as net:
         net.switches[0].daemon.stop()
@@ -137,8 +136,8 @@ def test_credits_pass_at_their_share_of_the_link_beside_data_and_the_excess_is_d
 
 
 def test_dctcp_keeps_the_queue_near_the_threshold_and_fills_the_link() -> None:
-    if not shutil.which("bpftool"):
-        pytest.skip("skipped: needs bpftool")
+    if why := lacking("iperf3", "bpftool"):
+        pytest.skip(why)
     with Network(Shape(hosts=3, cards=False, congestion_control="cw_dctcp", ecn=True, marking=20)) as net:
         switch, (h1, h2, h3) = net.switches[0], net.hosts
         servers = [h1.start("iperf3", "-s", "-1", "-p", str(port), stdout=subprocess.DEVNULL) for port in (5201, 5202)]

@@ -41,7 +41,7 @@ def test_bytes_arrive_right_and_at_a_rate_of_the_links_order(build: Build, varia
 @pytest.mark.parametrize("variant", [EXPRESSPASS, EC4], ids=lambda variant: variant.label)
 def test_data_spends_credits_and_no_more_than_came(build: Build, variant: Variant) -> None:
     if why := lacking("tcpdump"):
-        pytest.skip(f"a capture {why}")
+        pytest.skip(why)
     net = build(marking=variant.marking)
     variant.start(net.hosts)
     sender = net.hosts[1]
@@ -59,7 +59,7 @@ def test_data_spends_credits_and_no_more_than_came(build: Build, variant: Varian
 
 def test_three_senders_drop_no_data_and_keep_the_queue_short(build: Build) -> None:
     if why := lacking("iperf3"):
-        pytest.skip(f"a long flow {why}")
+        pytest.skip(why)
     net = build(hosts=4)
     EXPRESSPASS.start(net.hosts)
     receiver, *senders = net.hosts
