@@ -34,6 +34,7 @@ const MODULE: &[&str] = &[
     "crates/sim",
     "crates/trace",
     "crates/planner",
+    "crates/findings",
     "crates/view",
     "crates/python",
     "workloads",

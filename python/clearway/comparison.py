@@ -15,7 +15,7 @@ from clearway import _clearway, caveats, examples, folder, metrics
 from clearway.assumptions import assumption_texts
 from clearway.bars import ProgressCallback, progress_bar
 from clearway.interrupt import Interrupted
-from clearway.plot import Plots, runs_html
+from clearway.plot import Plots, findings_of, runs_html
 from clearway.result import Run, fill
 from clearway.runner import Settings, Source, load_scenario, watched
 from clearway.scenario_warnings import scenario_warnings
@@ -44,6 +44,11 @@ class Comparison:
     def cut_off(self) -> bool:
         """True if the results of some run are of a part of it (`Run.cut_off`)."""
         return any(run.cut_off for run in self.runs.values())
+
+    @property
+    def findings(self) -> list[str]:
+        """The findings on the runs beside each other, in a few sentences: who is ahead, by how much, at what price."""
+        return findings_of(self.runs)
 
     @property
     def flows(self) -> pl.DataFrame:

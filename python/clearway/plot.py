@@ -36,6 +36,12 @@ def runs_html(title: str, runs: Mapping[str, Any]) -> str:
     return shown
 
 
+def findings_of(runs: Mapping[str, Any]) -> list[str]:
+    """The findings on runs, in sentences (`clearway.findings`)."""
+    found: list[str] = importlib.import_module("clearway.findings").findings(runs)
+    return found
+
+
 class Plots:
     """Pictures of one run or of several side by side; each method returns a new matplotlib figure.
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from clearway import ended, folder, tables, traces
 from clearway._clearway import Error
-from clearway.plot import Plots, runs_html
+from clearway.plot import Plots, findings_of, runs_html
 from clearway.scenario_warnings import of_run, warning_line
 from clearway.scratch import uninterrupted
 
@@ -94,6 +94,11 @@ class Run:
         made for. They have to be known before a number is read.
         """
         return [warning_line(one) for one in of_run(self)]
+
+    @property
+    def findings(self) -> list[str]:
+        """The findings on the run, in sentences: how long flows took, where data waited, what was lost, what limits."""
+        return findings_of({self.label: self})
 
     @property
     def transports(self) -> list[str]:

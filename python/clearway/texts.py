@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -289,6 +290,10 @@ def sweep_row(run: Run, *, has_marks: bool) -> list[str]:
         units.share(head["credit_waste"]),
         f"{units.digits(head['million_link_transmissions_per_cpu_s'])} M/s",
     ]
+
+
+#: The space between a number and its unit.
+BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[nmuµ]?s|[KMG]?B|[KMG]?bps)(?!\w))")
 
 
 def words(name: str) -> str:

@@ -73,7 +73,7 @@ def test_a_deadlock_is_told_with_what_to_do_by_the_command_and_in_the_report(cli
     shown = " ".join(cli("run", RING).stdout.split())
     assert text in shown
     assert "(deadlocked)" in shown
-    assert '<p class="warning">rocev2: DEADLOCK.' in page([stuck], "Stuck")
+    assert "<strong>Warning.</strong> rocev2: DEADLOCK." in page([stuck], "Stuck")
 
 
 @pytest.mark.parametrize("way", [{"set": {"switch.pfc": "false"}}, {"transport": "hpcc"}])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import dataclasses
 import re
 from pathlib import Path
 
@@ -11,10 +13,13 @@ from conftest import SMALL
 from test_same_everywhere import PROBES
 
 import clearway
-from clearway import metrics
+from clearway import metrics, units
+from clearway.findings import findings
 from clearway.groups import Group, Sweep, group
 from clearway.report import figures, page, write_page
+from clearway.report.html import found, prose
 from clearway.report.live import live
+from clearway.report.network import networks
 from clearway.report.style import Palette
 from clearway.view import bundle
 
@@ -27,10 +32,53 @@ def both() -> list[clearway.Run]:
 def test_the_page_needs_no_network(both: list[clearway.Run]) -> None:
     text = page(both, "A <title>")
     links = re.findall(r"(?:src|href)=\"([^\"#][^\"]*)\"", text)
-    assert not links
+    assert all(link.startswith("data:") for link in links)
     assert "<script" not in text
     assert "url(http" not in text
     assert "A &lt;title&gt;" in text
+
+
+def test_a_page_begins_with_what_was_found_and_tables_fold(both: list[clearway.Run]) -> None:
+    text = page(both)
+    assert "<title>small: expresspass and dctcp</title>" in text
+    found = [prose(one) for one in findings(both)]
+    places = [text.index(one) for one in found]
+    assert len(found) >= 2
+    assert places == sorted(places)
+    assert places[-1] < text.index("<svg") < text.index("<table")
+    assert text.count("<table") == text.count("<details open><summary>") + text.count("<summary>Network, losses")
+
+
+def test_warnings_stand_below_what_was_found_and_say_code_as_code() -> None:
+    text = found(["A `b` of 5 KB."], ["Mind `c`."])
+    assert "<li>A <code>b</code> of 5\xa0KB.</li>" in text
+    assert "<strong>Warning.</strong> Mind <code>c</code>." in text
+    assert text.index("<li>") < text.index("Warning")
+    assert found([], []) == ""
+
+
+def test_the_network_is_drawn_with_its_hot_ports_in_one_scale(both: list[clearway.Run]) -> None:
+    pictures = [base64.b64decode(data).decode() for data in re.findall(r"base64,([^\"]+)", page(both))]
+    assert len(pictures) == 2
+    widths = [max(map(float, re.findall(r'class="hot" stroke-width="([\d.]+)"', one))) for one in pictures]
+    queues = [metrics.switch_ports(run.ports)["queue_max_bytes"].max() for run in both]
+    assert (widths[0] < widths[1]) == (queues[0] < queues[1])  # type: ignore[operator]
+    assert max(widths) == pytest.approx(6.2)
+    for run, picture, most in zip(both, pictures, queues, strict=True):
+        assert f">{run.label}</text>" in picture
+        assert 'class="rate queue" font-weight="600" text-anchor="middle"' in picture
+        assert f">{units.size(most)}</text>" in picture  # type: ignore[arg-type]
+
+
+def test_all_pictures_have_letters_of_one_size(both: list[clearway.Run]) -> None:
+    assert {*re.findall(r'style="min-width:(\d+)px', page(both))} == {str(round(figures.WIDTH * 60))}
+
+
+def test_the_picture_of_a_network_that_is_gone_is_left_out(both: list[clearway.Run]) -> None:
+    gone = dataclasses.replace(both[0], scenario=both[0].scenario.replace('kind = "', 'kind = "no-'))
+    assert networks({"a": gone}) == ""
+    assert networks({str(number): both[0] for number in range(5)}) == ""
+    assert networks({"a": both[0]}) != ""
 
 
 def test_a_report_leads_to_a_live_page_beside_it(

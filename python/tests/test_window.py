@@ -192,5 +192,5 @@ def test_the_report_says_which_time_it_covers_and_shows_traffic_entries(part: cl
     assert "Measured from 2.00 ms to 8.00 ms." in html
     assert "Pictures show the whole run." in html
     for name in ("web", "burst"):
-        assert f"<strong>Traffic {name}</strong>" in html
+        assert f"<summary>Traffic {name}, completion times by size</summary>" in html
     assert "<th >goodput</th>" in html

@@ -11,9 +11,10 @@ const TARGET = process.env.CARGO_TARGET_DIR ?? resolve(ROOT, 'target');
 const ENGINE = process.env.CLEARWAY_ENGINE ?? `${TARGET}/web/clearway_web.wasm`;
 /**
  * The limit in bytes, packed with gzip as the page holds it. It was 500,000 before warnings on scenarios, the searches for
- * runs that never end, and the bounds of ideal times under spray, which take 25 KB together.
+ * runs that never end, and the bounds of ideal times under spray, which take 25 KB together, and 540,000 before findings
+ * in words, which take 28 KB.
  */
-const MOST = 540_000;
+const MOST = 565_000;
 
 test('the engine is small', () => {
   const bytes = gzipSync(readFileSync(ENGINE), { level: 9 }).length;

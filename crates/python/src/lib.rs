@@ -4,6 +4,7 @@
 mod catalog;
 mod checkpoint;
 mod errors;
+mod findings;
 mod network;
 mod parquet;
 mod planner;
@@ -24,6 +25,8 @@ mod _clearway {
     };
     #[pymodule_export]
     use crate::errors::{Error, ScenarioError, SimulationError, panic_for_tests};
+    #[pymodule_export]
+    use crate::findings::{findings, flow_facts, flows_at_once, sweep_findings};
     #[pymodule_export]
     use crate::network::{network, node, paths};
     #[pymodule_export]

@@ -1,5 +1,7 @@
 //! The answers about a run, as they stand in JSON. Numbers that a transport does not have are `null`.
 
+use crate::facts::facts;
+use clearway_findings::Facts;
 use clearway_sim::model::Model;
 use clearway_sim::{
     ClassView, DROP_REASONS, Ended, FinishedFlow, FlowView, PacketView, PortView, Results, Simulation,
@@ -234,6 +236,8 @@ pub struct Resolved {
 pub struct Outcome {
     hash: String,
     summary: Totals,
+    /// What the operation `findings` makes sentences of.
+    facts: Facts,
 }
 
 type Book = BTreeMap<&'static str, u64>;
@@ -279,7 +283,7 @@ struct FlowControl {
 
 impl Outcome {
     /// The outcome of a run whose books balance.
-    pub fn new(results: &Results) -> Outcome {
+    pub fn new(results: &Results, seed: u64) -> Outcome {
         let summary = &results.summary;
         let book = |lines: &[(&'static str, u64)]| map_of(lines.iter().copied());
         let control = summary.flow_control.as_ref();
@@ -308,7 +312,7 @@ impl Outcome {
                 .as_ref()
                 .map(|livelock| Livelock { at_ps: livelock.at.as_ps(), what: livelock.what.clone() }),
         };
-        Outcome { hash: results.hash(), summary }
+        Outcome { hash: results.hash(), facts: facts(results, seed, summary.ended), summary }
     }
 }
 

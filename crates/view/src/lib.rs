@@ -10,6 +10,7 @@
 //! | `run` | one run: its progress, what it shows between two steps, and its result |
 //! | `answers` | what JSON tells of a run |
 //! | `frame` | frames |
+//! | `facts` | what findings on a run are made of |
 //! | `layout` | the network and the traffic of a run, as its first answer |
 //! | `needs` | what a run will take, before it is opened |
 //! | `warnings` | remarks on a scenario whose results could mislead |
@@ -20,6 +21,7 @@
 
 mod answers;
 mod catalog;
+mod facts;
 mod files;
 mod frame;
 mod layout;

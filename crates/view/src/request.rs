@@ -77,6 +77,12 @@ impl Request {
         Ok(self.take(name, "an object", |value| value.as_object().cloned())?.unwrap_or_default())
     }
 
+    /// Takes a list, which is empty where it is missing.
+    pub fn list(&mut self, name: &str) -> Result<Value, Refusal> {
+        let list = self.take(name, "a list", |value| value.is_array().then(|| value.clone()))?;
+        Ok(list.unwrap_or_else(|| Value::Array(Vec::new())))
+    }
+
     /// Ends the reading.
     ///
     /// # Errors

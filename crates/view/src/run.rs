@@ -113,7 +113,7 @@ impl Run {
             return Err(Refusal("the run goes on; it has a result once it has ended".into()));
         }
         if self.outcome.is_none() {
-            self.outcome = Some(Outcome::new(&self.simulation.results()?));
+            self.outcome = Some(Outcome::new(&self.simulation.results()?, self.scenario.model.seed));
         }
         self.outcome.as_ref().ok_or_else(|| Refusal("the run has no result".into()))
     }

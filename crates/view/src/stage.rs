@@ -22,7 +22,7 @@ const UNNAMED: &str = "scenario";
 
 /// The operations, for messages.
 const OPERATIONS: &str =
-    "catalog, files, estimate, open, advance, frame, port, flow, finished, result, resolved, close";
+    "catalog, files, estimate, findings, open, advance, frame, port, flow, finished, result, resolved, close";
 
 /// Files and runs. One owned value: a process may have many.
 pub struct Stage {
@@ -69,6 +69,13 @@ impl Stage {
             "estimate" => {
                 let (_, scenario) = self.scenario(request)?;
                 Ok(json(&Needs::new(&scenario)))
+            }
+            "findings" => {
+                let facts = request.list("facts")?;
+                request.finish()?;
+                let found = clearway_findings::runs_json(&facts)
+                    .map_err(|error| Refusal(format!("findings: facts: {error}")))?;
+                Ok(json(&serde_json::json!({ "findings": found })))
             }
             "open" => Ok(json(&self.open(request)?)),
             "close" => {

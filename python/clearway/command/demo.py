@@ -11,7 +11,14 @@ import click
 
 from clearway import _clearway
 from clearway.command.shared import console, notes
-from clearway.command.tables import print_assumptions, print_heading, print_runs, print_texts, print_warnings
+from clearway.command.tables import (
+    print_assumptions,
+    print_findings,
+    print_heading,
+    print_runs,
+    print_texts,
+    print_warnings,
+)
 from clearway.ends import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -122,6 +129,7 @@ def source(name: str, folder: Path | None) -> Path | str:
 
 def board_html(records: Path) -> str:
     """The verdicts on the papers' claims as HTML, from the records of the repository; empty where there are none."""
+    from clearway.report.html import prose
     from clearway.reproduce import figures, scoreboard
 
     if not records.exists():
@@ -131,12 +139,14 @@ def board_html(records: Path) -> str:
     about = (
         "Every claim of the five papers is computed by `clearway reproduce`; docs/results/README.md has a row for each."
     )
-    return f'<h2>What the papers claim</h2><p class="muted">{about}</p><div class="card">{table}</div>'
+    board = f'<p class="muted">{prose(about)}</p><div class="card">{table}</div>'
+    return f"<section><h2>What the papers claim</h2>{board}</section>"
 
 
 def show(runs: list[Run]) -> None:
     """Prints the tables of the demonstration, one a scenario."""
     from clearway import caveats, units
+    from clearway.findings import sweep_findings
     from clearway.groups import as_sweep
     from clearway.scenario_warnings import of_run, swept_warnings
     from clearway.texts import sweep_texts
@@ -153,11 +163,13 @@ def show(runs: list[Run]) -> None:
             print_heading(console(), name)
             known = caveats.of_lines(sweep.lines)
             last = {label: line[-1][1] for label, line in sweep.lines.items()}
-            print_assumptions(console(), last, caveats.few_flows(known))
             points = [
                 (f"{label}, {units.value(x, sweep.unit)}", of_run(run))
                 for label, line in sweep.lines.items()
                 for x, run in line
             ]
-            print_warnings(console(), [*swept_warnings(points), *caveats.caveats(known)])
+            warnings = [*swept_warnings(points), *caveats.caveats(known)]
+            print_findings(console(), sweep_findings(sweep), warnings)
+            print_warnings(console(), warnings)
+            print_assumptions(console(), last, caveats.few_flows(known))
             print_texts(console(), sweep_texts(sweep), left=2)

@@ -26,9 +26,9 @@ Examples:
     help="File of the page.  [default: index.html in out/report, in a folder named for RUNS]",
 )
 @click.option("--force", is_flag=True, help="Replace a file that is not the page of these RUNS.")
-@click.option("--title", default="Clearway report", help="Title of the page.")
+@click.option("--title", help="Title of the page.  [default: scenarios and transports]")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
-def report(runs: tuple[Path, ...], out: Path | None, force: bool, title: str, quiet: bool) -> None:
+def report(runs: tuple[Path, ...], out: Path | None, force: bool, title: str | None, quiet: bool) -> None:
     """Make a page with tables and pictures of RUNS: result folders, folders of such, or folders of sweeps.
 
     Runs of one scenario are shown side by side. The page is one file that needs no network. Beside it stands another

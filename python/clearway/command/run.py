@@ -114,6 +114,7 @@ def run_json(run: Run, out: Path) -> dict[str, object]:
     return {
         "out": str(out),
         "summary": run.summary,
+        "findings": run.findings,
         "headline": headline(run),
         "fct_by_size": fct_by_size(flows(run, FCT)).to_dicts(),
         "tiers": tiers(run).to_dicts(),

@@ -11,7 +11,7 @@ import click
 from clearway import units
 from clearway.command.names import SWEEP
 from clearway.command.shared import Setting, console, notes, print_json, settings_dict
-from clearway.command.tables import print_heading, print_muted, print_texts, print_warnings
+from clearway.command.tables import print_findings, print_heading, print_muted, print_texts, print_warnings
 from clearway.ends import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -123,11 +123,12 @@ def sweep(
 
 
 def print_sweep(shown: Console, found: Sweep) -> None:
-    """Prints a sweep: assumptions, warnings, and a row a point, of all traffic and then of each entry."""
+    """Prints a sweep: findings, warnings, assumptions, and a row a point, of all traffic and then of each entry."""
     from clearway.sweeps.layout import summary_texts, traffic_texts
 
-    print_muted(shown, found.assumptions)
+    print_findings(shown, found.findings, found.warnings)
     print_warnings(shown, found.warnings)
+    print_muted(shown, found.assumptions)
     by_traffic = traffic_texts(found)
     if by_traffic:
         print_heading(shown, "All traffic:")
@@ -178,6 +179,7 @@ def as_dict(found: Sweep) -> dict[str, object]:
         "out": str(found.out),
         "points": found.points,
         "interrupted": found.interrupted,
+        "findings": found.findings,
         "assumptions": found.assumptions,
         "warnings": found.warnings,
         "runs": found.frame.to_dicts(),

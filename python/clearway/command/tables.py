@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 #: Columns that a narrow console does without, the first of them first.
 OPTIONAL = ("mean slowdown", "p50 FCT", "p99 slowdown", "timeouts", "retransmits")
+#: Most letters of a line of sentences, which are hard to follow over a whole wide screen.
+WIDEST = 110
+#: The last sentence where there are warnings.
+MIND = "Mind {} below before you rely on this."
 #: The space between two columns.
 GAP = 2
 
@@ -21,14 +25,17 @@ GAP = 2
 def print_runs(console: Console, title: str, runs: Mapping[str, Run]) -> None:
     """Prints what there is to know of runs of one scenario."""
     from clearway import caveats
+    from clearway.findings import findings
     from clearway.scenario_warnings import scenario_warnings
     from clearway.texts import fct_texts, network_texts, parts, parts_texts, traffic_texts, warning_texts
 
     console.print()
     print_heading(console, title)
     known = caveats.of_runs(runs)
+    warnings = [*scenario_warnings(runs), *caveats.caveats(known)]
+    print_findings(console, findings(runs), warnings)
+    print_warnings(console, warnings)
     print_assumptions(console, runs, caveats.few_flows(known))
-    print_warnings(console, [*scenario_warnings(runs), *caveats.caveats(known)])
     if any(run.summary["flows_started"] for run in runs.values()):
         print_texts(console, fct_texts(runs), left=2)
     for name, texts in parts_texts(runs):
@@ -47,6 +54,25 @@ def print_heading(console: Console, title: str, more: str = "") -> None:
     from rich.text import Text
 
     console.print(Text.assemble((title, "bold"), more), soft_wrap=True)
+
+
+def print_findings(console: Console, lines: Sequence[str], warnings: Sequence[str]) -> None:
+    """Prints what was found, a sentence or two a paragraph; the last points to warnings, where there are any."""
+    pointed = [MIND.format("the warnings" if len(warnings) > 1 else "the warning")] if warnings else []
+    for line in [*lines, *pointed]:
+        console.print(item(line, min(console.width, WIDEST)), markup=False, soft_wrap=True)
+    if lines:
+        console.print()
+
+
+def item(text: str, width: int) -> str:
+    """A text as an item of a list, broken to lines; a number stays on one line with its unit."""
+    import textwrap
+
+    from clearway.texts import BEFORE_UNIT
+
+    whole = BEFORE_UNIT.sub("\0", text)
+    return textwrap.fill(whole, width, initial_indent="- ", subsequent_indent="  ").replace("\0", " ")
 
 
 def print_warnings(console: Console, lines: Sequence[str]) -> None:

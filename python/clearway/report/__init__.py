@@ -19,7 +19,7 @@ def write_page(
     runs: Sequence[Run],
     out: str | Path,
     *,
-    title: str = "Clearway report",
+    title: str | None = None,
     more: str = "",
     sweeps: Sequence[Sweep] = (),
     live: str = "",
@@ -30,5 +30,9 @@ def write_page(
     `more` is HTML that stands below them, `live` the HTML above them that says how to watch them (`report.live`), and
     `source` says which results they are, so that commands do not replace the page by that of others (`report.source`).
     """
-    text = page(runs, title, "".join(map(sweep_html, sweeps)) + more, live)
+    alone = title is None and len(sweeps) == 1 and not runs
+    if alone:
+        title = sweeps[0].name
+    parts = "".join(sweep_html(sweep, "" if alone else sweep.name) for sweep in sweeps)
+    text = page(runs, title, parts + more, live)
     return write_text(marked(text, source) if source else text, Path(out), "the report")

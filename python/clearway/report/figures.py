@@ -26,6 +26,8 @@ from clearway.sweeps.bands import interval
 from clearway.texts import words
 
 Runs = Mapping[str, Run]
+#: The width of all pictures in inches, so that their letters have one size on a page.
+WIDTH = 5.6
 #: Points of a line at the most: more can't be seen, and make the page heavy.
 POINTS = 500
 #: Lines of a panel at the most.
@@ -88,7 +90,7 @@ def by_size(sizes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 def queues_by_tier(runs: Runs, palette: Palette) -> Figure:
     """Maximum and average queue of the worst port of each tier."""
     tiers = list(dict.fromkeys(tier for run in runs.values() for tier in run.ports["tier"].to_list()))
-    figure, axes = panel(width=9.2, height=1.3 + 0.3 * len(tiers) * (0.6 + 0.4 * len(runs)))
+    figure, axes = panel(height=1.6 + 0.3 * len(tiers) * (0.6 + 0.4 * len(runs)))
     step = 0.7 / max(1, len(runs))
     for index, (label, run) in enumerate(runs.items()):
         color = palette.color(label)
@@ -109,7 +111,7 @@ def queues_by_tier(runs: Runs, palette: Palette) -> Figure:
     axes.set_xscale("symlog", linthresh=1000, linscale=0.5)
     axes.set_xlim(left=0, right=max(axes.get_xlim()[1], 2000) * 1.3)
     axes.xaxis.set_major_locator(FixedLocator([0, *(10.0**power for power in range(3, 12))]))
-    axes.set_xlabel("data waiting at the worst port of the tier (tick: time average, symbol: maximum)")
+    axes.set_xlabel("data waiting at the worst port of the tier\n(tick: time average, symbol: maximum)")
     axes.set_title("Queues by tier")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: bare(units.size(x)) if x else "0"))
     legend(figure, axes)
@@ -124,7 +126,7 @@ def sampled(runs: Runs, series: str | None, quantity: str, palette: Palette) -> 
     parts = {label: part for label, run in runs.items() if (part := run.samples.filter(chosen)).height}
     if not parts:
         return None
-    figure = Picture(figsize=(9.2, 0.7 + 2.1 * len(parts)), layout="constrained")
+    figure = Picture(figsize=(WIDTH, 0.7 + 1.7 * len(parts)), layout="constrained")
     panels = figure.subplots(len(parts), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     name, scale = axis_of(quantity, max(float(np.nanmax(part["value"].to_numpy())) for part in parts.values()))
     for axes, (label, part) in zip(panels, parts.items(), strict=True):
@@ -141,8 +143,9 @@ def sampled(runs: Runs, series: str | None, quantity: str, palette: Palette) -> 
         more = f" ({len(shown)} of {entities.height} with the highest mean)" if entities.height > LINES else ""
         axes.set_title(f"{label}{more}", fontsize=11.5, color=palette.color(label))
         axes.set_ylabel(name)
-        axes.yaxis.set_major_locator(MaxNLocator(5))
+        axes.yaxis.set_major_locator(MaxNLocator(4))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: bare(units.seconds(x))))
+        axes.xaxis.set_major_locator(MaxNLocator(5))
     most = max(float(np.nanmax(np.asarray(line.get_ydata()))) for axes in panels for line in axes.lines)
     panels[0].set_ylim(0, 1.05 * most or 1)
     panels[-1].set_xlabel("simulated time")
@@ -211,7 +214,7 @@ def measured(run: Run, measure: str) -> float:
     return float(worst) if isinstance(worst, (int, float)) else float("nan")
 
 
-def panel(width: float = 5.6, height: float = 3.7) -> tuple[Figure, Axes]:
+def panel(width: float = WIDTH, height: float = 3.7) -> tuple[Figure, Axes]:
     """A figure with one set of axes, of the width of half a page by default."""
     figure = Picture(figsize=(width, height), layout="constrained")
     return figure, figure.subplots()
@@ -267,7 +270,7 @@ def axis_of(quantity: str, most: float) -> tuple[str, float]:
     scales = {
         "bps": ((1e9, "Gbps"), (1e6, "Mbps"), (1e3, "Kbps"), (1, "bps")),
         "bytes": ((1e6, "MB"), (1e3, "KB"), (1, "B")),
-        "s": ((1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
+        "s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
     }.get(unit)
     if scales is None:
         return words(quantity), 1.0

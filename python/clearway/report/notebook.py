@@ -10,8 +10,9 @@ from importlib.resources import files
 from matplotlib.figure import Figure
 
 from clearway import caveats, metrics
+from clearway.findings import findings
 from clearway.report import figures
-from clearway.report.html import Texts, table
+from clearway.report.html import Texts, prose, table
 from clearway.report.style import Palette, drawing, svg, variables
 from clearway.result import Run
 from clearway.scenario_warnings import scenario_warnings
@@ -33,7 +34,7 @@ def runs_html(title: str, runs: Mapping[str, Run]) -> str:
             pictures = []
         pictures.append(figures.sampled(runs, None, "queue_bytes", palette) or figures.queues_by_tier(runs, palette))
         warnings = [*scenario_warnings(runs), *caveats.caveats(caveats.of_runs(runs)), *warning_texts(runs)]
-        return block(title, tables, pictures, palette, warnings)
+        return block(title, tables, pictures, palette, warnings, findings(runs))
 
 
 def block(
@@ -42,12 +43,15 @@ def block(
     pictures: Sequence[Figure],
     palette: Palette,
     warnings: Sequence[str] = (),
+    sentences: Sequence[str] = (),
 ) -> str:
-    """A title, tables with the number of their columns that are words, and pictures, in the notebook's theme.
+    """A title, what was found, warnings, tables and pictures, in the notebook's theme.
 
-    Pictures are drawn with stand-in colours, in the context `style.drawing`.
+    A table comes with the number of its columns that are words. Pictures are drawn with stand-in colours, in the
+    context `style.drawing`.
     """
-    shown = "".join(f'<p class="warning">{escape(text)}</p>' for text in warnings)
+    shown = f"<ul>{''.join(f'<li>{prose(text)}</li>' for text in sentences)}</ul>" if sentences else ""
+    shown += "".join(f'<p class="warning">{escape(text)}</p>' for text in warnings)
     shown += "".join(table(texts, words, palette) for texts, words in tables)
     drawn = "".join(f"<div{wide(picture)}>{svg(picture)}</div>" for picture in pictures)
     return (

@@ -8,9 +8,11 @@ from importlib.resources import files
 
 from clearway import __version__, caveats, metrics, units
 from clearway.assumptions import assumption_texts
+from clearway.findings import findings, sweep_findings
 from clearway.groups import Group, Sweep, group
 from clearway.report import figures
-from clearway.report.html import card, pair, picture, table
+from clearway.report.html import card, folded, found, grid, pair, picture, table
+from clearway.report.network import networks
 from clearway.report.style import Palette, drawing, variables
 from clearway.result import Run
 from clearway.scenario_warnings import of_run, scenario_warnings, swept_warnings
@@ -26,22 +28,39 @@ from clearway.texts import (
 )
 from clearway.window import window, window_texts
 
+#: Labels and scenarios that a title names at the most.
+NAMED, TITLED = 4, 2
+#: The rules by which numbers are to be read, at the end of a page.
+NOTES = """Percentiles and means are over flows that completed. Queues are data waiting at an output port, the worst
+port of those meant. Drops do not count credits, which are dropped by design. Each run can be made again, to the last
+bit, from its scenario and seed with the same version: compare the hashes."""
 
-def page(runs: Sequence[Run], title: str, more: str = "", live: str = "") -> str:
-    """The report of some runs as an HTML page; `more` is HTML that stands below them, `live` above."""
+
+def page(runs: Sequence[Run], title: str | None = None, more: str = "", live: str = "") -> str:
+    """The report of some runs as an HTML page; `more` is HTML that stands below them, `live` above.
+
+    Without a title, the scenarios and transports are one.
+    """
     groups = group(runs)
     palette = Palette(label for part in groups for label in labels(part))
     with drawing():
         sections = [
-            sweep_section(part, palette) if isinstance(part, Sweep) else section(part, palette) for part in groups
+            sweep_section(part, palette)
+            if isinstance(part, Sweep)
+            else section(part, palette, f"<h2>{escape(part.title)}</h2>" if len(groups) > 1 or title or more else "")
+            for part in groups
         ]
-    count = f"{len(runs)} simulations. " if runs else ""
-    head = f"""<p class="muted">{count}Percentiles and means are over flows that completed; queues are
-data waiting at an output port, the worst port of those meant; drops do not count credits, which are dropped by
-design.</p>"""
-    foot = """Each run can be made again, to the last bit, from its scenario and seed with the same version: compare the
-hashes."""
-    return shell(title, head + live + "".join(sections) + more, foot)
+    return shell(title or heading(groups), live + "".join(sections) + more, NOTES)
+
+
+def heading(groups: Sequence[Group | Sweep]) -> str:
+    """The scenarios of a page with their transports: `incast: dctcp and expresspass`."""
+    told = []
+    for part in groups:
+        names = list(dict.fromkeys(labels(part)))
+        listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        told.append(f"{part.title}: {listed}" if len(names) <= NAMED else f"{part.title}: {len(names)} runs")
+    return "; ".join(told) if 0 < len(told) <= TITLED else "Clearway report"
 
 
 def shell(title: str, body: str, foot: str) -> str:
@@ -53,6 +72,7 @@ def shell(title: str, body: str, foot: str) -> str:
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
 <title>{escape(title)}</title>
 <style>:root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}{css}</style>
 <main>
@@ -69,36 +89,39 @@ def labels(part: Group | Sweep) -> list[str]:
     return list(part.lines if isinstance(part, Sweep) else part.runs)
 
 
-def section(part: Group, palette: Palette) -> str:
-    """Runs of one scenario side by side."""
+def section(part: Group, palette: Palette, title: str = "") -> str:
+    """Runs of one scenario side by side: findings, the network, pictures, and tables that fold. `title` is HTML."""
     runs = part.runs
     known = caveats.of_runs(runs)
-    blocks = warnings([*scenario_warnings(runs), *caveats.caveats(known), *warning_texts(runs)])
-    if any(metrics.completed(run.flows).height for run in runs.values()):
-        blocks += [
-            card(table(fct_texts(runs), 2, palette)),
-            pair(figures.fct_cdf(runs, palette), figures.slowdown_by_size(runs, palette)),
-            *parts_cards(runs, palette),
+    warnings = [*scenario_warnings(runs), *caveats.caveats(known), *warning_texts(runs)]
+    has_times = any(metrics.completed(run.flows).height for run in runs.values())
+    drawn = [*sampled_cards(runs, palette), card(picture(figures.queues_by_tier(runs, palette)))]
+    tables = []
+    if has_times:
+        drawn += [
+            card(picture(figures.fct_cdf(runs, palette))),
+            card(picture(figures.slowdown_by_size(runs, palette))),
         ]
-    blocks += [card(table(network_texts(runs), 1, palette)), card(picture(figures.queues_by_tier(runs, palette)))]
-    blocks += sampled_cards(runs, palette)
-    said = [*covered(runs), *caveats.few_flows(known)]
-    return f"<h2>{escape(part.title)}</h2>{assumptions(runs)}{muted(said)}{''.join(blocks)}{sources(runs)}"
+        tables.append(folded("Completion times by size", card(table(fct_texts(runs), 2, palette)), is_open=True))
+    tables += parts_tables(runs, palette)
+    tables.append(folded("Network, losses and cost of the runs", card(table(network_texts(runs), 1, palette))))
+    assumed = [*(assumption_texts(runs) if len(runs) > 1 else []), *covered(runs), *caveats.few_flows(known)]
+    tables.append(folded("What is assumed, and which time counts", card(muted(assumed))))
+    return (
+        f"<section>{title}{found(findings(runs), warnings)}{networks(runs)}"
+        f"{grid(drawn)}{''.join(tables)}{sources(runs)}</section>"
+    )
 
 
-def parts_cards(runs: Mapping[str, Run], palette: Palette) -> list[str]:
-    """The traffic entries of a scenario that has several: a card of all, and one each with FCT by size."""
+def parts_tables(runs: Mapping[str, Run], palette: Palette) -> list[str]:
+    """The traffic entries of a scenario that has several: a table of all, and one each with FCT by size."""
     if not parts(runs):
         return []
     by_size = [
-        card(f"<strong>Traffic {escape(name)}</strong>{table(texts, 2, palette)}") for name, texts in parts_texts(runs)
+        folded(f"Traffic {name}, completion times by size", card(table(texts, 2, palette)))
+        for name, texts in parts_texts(runs)
     ]
-    return [card(table(traffic_texts(runs), 2, palette)), *by_size]
-
-
-def assumptions(runs: Mapping[str, Run]) -> str:
-    """The assumptions of a comparison, shown above its tables."""
-    return muted(assumption_texts(runs) if len(runs) > 1 else [])
+    return [folded("By traffic entry", card(table(traffic_texts(runs), 2, palette)), is_open=True), *by_size]
 
 
 def covered(runs: Mapping[str, Run]) -> list[str]:
@@ -110,11 +133,6 @@ def covered(runs: Mapping[str, Run]) -> list[str]:
 def muted(lines: Sequence[str]) -> str:
     """Lines in small grey letters; nothing for none."""
     return f'<p class="muted">{"<br>".join(map(escape, lines))}</p>' if lines else ""
-
-
-def warnings(texts: Sequence[str]) -> list[str]:
-    """Warnings that must not be overlooked, a card each."""
-    return [card(f'<p class="warning">{escape(text)}</p>') for text in texts]
 
 
 def sampled_cards(runs: Mapping[str, Run], palette: Palette) -> list[str]:
@@ -139,21 +157,23 @@ def sweep_section(part: Sweep, palette: Palette) -> str:
     points = {f"{label}, {units.value(x, part.unit)}": run for label, line in part.lines.items() for x, run in line}
     known = caveats.of_lines(part.lines)
     on_scenarios = swept_warnings((name, of_run(run)) for name, run in points.items())
+    warnings = [*on_scenarios, *caveats.caveats(known), *warning_texts(points)]
+    assumed = [*(assumption_texts(last) if len(last) > 1 else []), *caveats.few_flows(known)]
     return (
-        f"<h2>{escape(part.title)}: {escape(span)}</h2>"
-        + assumptions(last)
-        + muted(caveats.few_flows(known))
-        + "".join(warnings([*on_scenarios, *caveats.caveats(known), *warning_texts(points)]))
+        f"<section><h2>{escape(part.title)}: {escape(span)}</h2>"
+        + found(sweep_findings(part), warnings)
         + pair(*drawn)
-        + card(table(sweep_texts(part), 2, palette))
+        + folded("All points", card(table(sweep_texts(part), 2, palette)), is_open=True)
+        + folded("What is assumed", card(muted(assumed)))
         + sampled_section(part, last, palette)
         + sources(last)
+        + "</section>"
     )
 
 
 def sampled_section(part: Sweep, last: Mapping[str, Run], palette: Palette) -> str:
     """The sampled series of the runs with the largest value of a sweep."""
-    cards = "".join(sampled_cards(last, palette))
+    cards = grid(sampled_cards(last, palette))
     return f"<h3>{escape(words(part.key))} {units.value(part.values[-1], part.unit)}</h3>{cards}" if cards else ""
 
 
@@ -166,5 +186,5 @@ def sources(runs: Mapping[str, Run]) -> str:
             f"seed {made['seed']}, Clearway {made['clearway']}, commit {made['commit'] or 'unknown'}, hash {run.hash}"
         )
         text = f"# {head}\n{run.scenario}"
-        parts.append(f"<details><summary>Scenario of {escape(label)}</summary><pre>{escape(text)}</pre></details>")
+        parts.append(folded(f"Scenario of {label}", f'<pre class="card" tabindex="0">{escape(text)}</pre>'))
     return "".join(parts)

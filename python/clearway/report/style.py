@@ -49,8 +49,22 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "h")
 INK, MUTED, GRID, PAPER = "#010101", "#020202", "#030303", "#040404"
 STAND_INS = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper"}
 PAPERS = (
-    {"ink": "#1f2328", "muted": "#59636e", "grid": "#d8dee4", "paper": "#ffffff", "alarm": "#b3261e"},
-    {"ink": "#e6edf3", "muted": "#9aa5b1", "grid": "#30363d", "paper": "#14181f", "alarm": "#ff8a80"},
+    {
+        "ink": "#1f2328",
+        "muted": "#59636e",
+        "grid": "#d8dee4",
+        "paper": "#ffffff",
+        "alarm": "#b3261e",
+        "link": "#0b57d0",
+    },
+    {
+        "ink": "#e6edf3",
+        "muted": "#9aa5b1",
+        "grid": "#30363d",
+        "paper": "#14181f",
+        "alarm": "#ff8a80",
+        "link": "#79b8ff",
+    },
 )
 
 RC: Any = {

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from clearway.report import figures
-from clearway.report.html import card, pair, table
+from clearway.report.html import card, folded, found, pair, table
 from clearway.report.notebook import block
 from clearway.report.style import Palette, Picture, drawing, on_white
 from clearway.sweeps.frame import ALL
@@ -56,8 +56,8 @@ LOG_FROM = 8.0
 TICKS = 9
 
 
-def sweep_html(sweep: Sweep) -> str:
-    """A sweep as a section of a page."""
+def sweep_html(sweep: Sweep, title: str) -> str:
+    """A sweep as a section of a page, with a title unless that is empty."""
     of = layout(sweep)
     palette = Palette(line_labels(sweep, of))
     parts = panels(of, sweep.frame) if sweep.frame.height else []
@@ -74,13 +74,12 @@ def sweep_html(sweep: Sweep) -> str:
         blocks.append(f'<p class="muted">{PANELS} of {len(parts)} sets of values are drawn; the table has all.</p>')
     return "".join(
         [
-            f"<h2>{escape(sweep.name)}</h2>",
-            *(muted(lines) for lines in ([about(sweep)], sweep.assumptions)),
-            missing(sweep),
-            failures(sweep),
-            *(card(f'<p class="warning">{escape(text)}</p>') for text in sweep.warnings),
+            f"<section>{f'<h2>{escape(title)}</h2>' if title else ''}{muted([about(sweep)])}",
+            found(sweep.findings, [*filter(None, [missing_text(sweep), failures(sweep)]), *sweep.warnings]),
             *blocks,
             *tables(sweep, palette),
+            folded("What is assumed", card(muted(sweep.assumptions))) if sweep.assumptions else "",
+            "</section>",
         ]
     )
 
@@ -88,21 +87,16 @@ def sweep_html(sweep: Sweep) -> str:
 def tables(sweep: Sweep, palette: Palette) -> list[str]:
     """The tables of a sweep: of all traffic, and of each traffic entry; completion times by size are folded."""
     axes, by_traffic = len(sweep.by()), traffic_texts(sweep)
-    found = [card((heading("All traffic") if by_traffic else "") + table(summary_texts(sweep), axes, palette))]
+    every = card(table(summary_texts(sweep), axes, palette))
+    found = [folded("All traffic" if by_traffic else "All points", every, is_open=True)]
     for entry, texts in by_traffic:
         name = f"Traffic {entry}" if entry else "By traffic"
-        found.append(card(heading(name) + table(texts, axes + (not entry), palette)))
+        found.append(folded(name, card(table(texts, axes + (not entry), palette)), is_open=True))
     named = [entry for entry, _ in by_traffic if entry]
     for entry in named or [ALL]:
         title = f"Completion times by size{f', traffic {entry}' if named else ''}"
-        body = table(size_texts(sweep, entry), axes + 1, palette)
-        found.append(f"<details><summary>{escape(title)}</summary>{card(body)}</details>")
+        found.append(folded(title, card(table(size_texts(sweep, entry), axes + 1, palette))))
     return found
-
-
-def heading(text: str) -> str:
-    """The heading of a table."""
-    return f"<strong>{escape(text)}</strong>"
 
 
 def muted(lines: Sequence[str]) -> str:
@@ -183,7 +177,7 @@ def notebook_html(sweep: Sweep) -> str:
         failed = [*filter(None, [missing_text(sweep)]), *failed, *sweep.warnings]
         shown = [(summary_texts(sweep), len(sweep.by()))]
         shown += [(texts, len(sweep.by()) + (not entry)) for entry, texts in traffic_texts(sweep)]
-        return block(f"{sweep.name}: {about(sweep)}", shown, drawn, palette, failed)
+        return block(f"{sweep.name}: {about(sweep)}", shown, drawn, palette, failed, sweep.findings)
 
 
 def about(sweep: Sweep) -> str:
@@ -210,22 +204,15 @@ def missing_text(sweep: Sweep) -> str:
     return f"{sweep.missing:,} of {sweep.points:,} points are missing: {why}. The same command goes on from here."
 
 
-def missing(sweep: Sweep) -> str:
-    """The points that have no result yet, as a warning."""
-    text = missing_text(sweep)
-    return card(f'<p class="warning">{escape(text)}</p>') if text else ""
-
-
 def failures(sweep: Sweep) -> str:
-    """The points that failed, as a warning."""
+    """The points that failed, as a text; empty of none."""
     if not sweep.failures.height:
         return ""
     lines = [
         ", ".join(f"{name} {row[name]}" for name in sweep.axes.values()) + f": {row['error']}"
         for row in sweep.failures.head(PANELS).iter_rows(named=True)
     ]
-    text = f"{sweep.failures.height} of {sweep.points} points failed: {'; '.join(lines)}"
-    return card(f'<p class="warning">{escape(text)}</p>')
+    return f"{sweep.failures.height} of {sweep.points} points failed: {'; '.join(lines)}"
 
 
 def line_labels(sweep: Sweep, of: Layout) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from html import escape
 
 from clearway.show.folding import fold
@@ -31,13 +32,43 @@ svg { font-family: system-ui, -apple-system, "Segoe UI", sans-serif; font-size: 
 .path, .end { stroke: #58a6ff } .share, .rate { stroke: #14181f } .share { fill: #79b8ff } }
 """
 
+#: The style of hot ports.
+HOT = """\
+.hot { stroke: #c8371b; fill: none } text.queue { fill: #a3260f }
+@media (prefers-color-scheme: dark) { .hot { stroke: #ff8a65 } text.queue { fill: #ffab91 } }
+"""
+
 #: The links between two boxes.
 Joined = dict[tuple[int, int], list[Link]]
 
 
-def draw(graph: Graph, paths: Paths | None = None) -> str:
-    """The picture of a network; `paths` are drawn in another colour, with the shares of the traffic."""
+@dataclass
+class Heat:
+    """The heat of the ports of a network: for each the share of the hottest, from 0 to 1, and words about it."""
+
+    ports: dict[tuple[int, int], tuple[float, str]] = field(default_factory=dict)
+    #: Texts that stand at a port.
+    labels: dict[tuple[int, int], str] = field(default_factory=dict)
+    #: Nodes that have a box of their own.
+    apart: set[int] = field(default_factory=set)
+
+    def add(self, a: int, b: int, share: float, words: str, label: str = "") -> None:
+        """Adds the port of node `a` towards `b`."""
+        self.ports[a, b] = max(self.ports.get((a, b), (0.0, "")), (share, words))
+        if label:
+            self.labels[a, b] = label
+
+
+def draw(
+    graph: Graph, paths: Paths | None = None, heat: Heat | None = None, title: str | None = None, more: str = ""
+) -> str:
+    """The picture of a network; `paths` are drawn in another colour, with the shares of the traffic.
+
+    With `heat`, links are the wider and redder the hotter the ports at their ends. The title is the graph's name by
+    default, and `more` stands below it, behind the numbers of nodes and links.
+    """
     forced = {node for a, b, _ in paths.shares for node in (a, b)} if paths else set()
+    forced |= heat.apart if heat else set()
     highest = max(graph.tiers)
     level = [link for link in graph.links if graph.tiers[link.a] == graph.tiers[link.b] == highest]
     arcs = any(abs(link.a - link.b) > 1 for link in level)
@@ -55,6 +86,7 @@ def draw(graph: Graph, paths: Paths | None = None) -> str:
     lines = [line(layout, pair, links) for pair, links in sorted(joined.items()) if pair not in used]
     lines += [path_line(layout, pair, share, len(shares)) for pair, share in shares.items() if pair[0] != pair[1]]
     ends = {place[paths.src], place[paths.dst]} if paths else set()
+    lines += hot_lines(layout, place, heat) if heat else []
     boxes = [box_text(graph, box, is_end=number in ends) for number, box in enumerate(layout.boxes)]
     parts = [*lines, *level_labels(layout, joined), *row_labels(graph, layout, joined), *boxes]
     if paths:
@@ -64,21 +96,23 @@ def draw(graph: Graph, paths: Paths | None = None) -> str:
                 # Where links fan out they stand apart at their far end, where they join at the near one.
                 at = 0.72 if leaving[a] >= arriving[b] else 0.28
                 parts.append(share_text(layout, (a, b), share, at))
-    return page(graph, layout, paths, parts)
+    parts += hot_labels(layout, place, heat) if heat else []
+    style = STYLE + (HOT if heat else "")
+    return page(graph, layout, style, title or graph.name, more or path_words(graph, paths), parts)
 
 
-def page(graph: Graph, layout: Layout, paths: Paths | None, parts: Iterable[str]) -> str:
+def page(graph: Graph, layout: Layout, style: str, name: str, more: str, parts: Iterable[str]) -> str:
     """The parts as an SVG file."""
     width, height = math.ceil(layout.width), math.ceil(layout.height)
     numbers = {"hosts": graph.hosts, "switches": len(graph.names) - graph.hosts, "links": len(graph.links)}
-    title = f'<text class="title" x="20" y="30">{escape(graph.name)}</text>'
-    sub = f'<text class="muted" x="20" y="49">{counts(numbers)}{escape(path_words(graph, paths))}</text>'
+    title = f'<text class="title" x="20" y="30">{escape(name)}</text>'
+    sub = f'<text class="muted" x="20" y="49">{counts(numbers)}{escape(more)}</text>'
     size = f'width="{width}" height="{height}"'
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {size}>',
             MARK,
-            f"<style>{STYLE}</style>",
+            f"<style>{style}</style>",
             f'<rect class="paper" {size}/>',
             title,
             sub,
@@ -146,6 +180,32 @@ def path_line(layout: Layout, pair: tuple[int, int], share: float, count: int) -
     width = 1.6 + 3.4 * math.sqrt(share) if count > 1 else 4.0
     hint = f"<title>{percent(share)}</title>"
     return f'<path class="path" stroke-width="{width:.2f}" d="{curve(layout, pair)}">{hint}</path>'
+
+
+def hot_lines(layout: Layout, place: Mapping[int, int], heat: Heat) -> list[str]:
+    """The lines of links, over the others, as wide and opaque as the hottest port of theirs asks for."""
+    hottest: dict[tuple[int, int], tuple[float, str]] = {}
+    for (a, b), known in heat.ports.items():
+        pair = (min(place[a], place[b]), max(place[a], place[b]))
+        if pair[0] != pair[1]:
+            hottest[pair] = max(hottest.get(pair, (0.0, "")), known)
+    return [
+        f'<path class="hot" stroke-width="{1.2 + 5 * math.sqrt(share):.2f}" stroke-opacity="{0.15 + 0.85 * share:.2f}" '
+        f'd="{curve(layout, pair)}"><title>{escape(words)}</title></path>'
+        for pair, (share, words) in sorted(hottest.items(), key=lambda one: one[1][0])
+    ]
+
+
+def hot_labels(layout: Layout, place: Mapping[int, int], heat: Heat) -> list[str]:
+    """The texts at the hottest ports, where their links leave them."""
+    found = []
+    for (a, b), text in heat.labels.items():
+        if place[a] == place[b]:
+            continue
+        x, y, to_x, to_y = ends(layout, (place[a], place[b]))
+        at = f'x="{x + (to_x - x) * 0.3:.1f}" y="{y + (to_y - y) * 0.3 + 4:.1f}"'
+        found.append(f'<text class="rate queue" font-weight="600" text-anchor="middle" {at}>{escape(text)}</text>')
+    return found
 
 
 def percent(share: float) -> str:

@@ -61,6 +61,13 @@ class Sweep:
         return self.points - self.frame.height - self.failures.height
 
     @property
+    def findings(self) -> list[str]:
+        """The findings on the sweep, in sentences: where who is ahead, how long queues are, where packets are lost."""
+        # `clearway.sweeps.findings` reads sweeps, and so can't be loaded before this module.
+        found: list[str] = importlib.import_module("clearway.sweeps.findings").findings(self)
+        return found
+
+    @property
     def warnings(self) -> list[str]:
         """Warnings that must be known before a number is read, a sentence each.
 
