@@ -133,7 +133,7 @@ export class App {
           const scene = this.#scene(this.view.scenario);
           return { name: scene.title, view: this.view, text: this.view.text ?? scene.sides[0]!.text, sides: this.sides };
         },
-        link: () => this.#address.link({ ...this.view, now: this.#instant }),
+        link: () => this.#address.link({ ...this.view, now: this.#instant, speed: this.player.speed }),
         picture: () => still(this.panes, `${this.#scene(this.view.scenario).title}, ${format.instant(this.player.now)}`, this.#theme.colors),
         open: (name, text) => void this.open({ ...beginningOf(this.#scene(name, text)), text }),
       },
@@ -493,7 +493,7 @@ export class App {
   async #writeAddress(): Promise<void> {
     if (this.#show.isUnderWay || (this.player.working && !this.player.playing)) return;
     if (this.sides.every((side) => side === null)) return;
-    this.view.now = this.#instant;
+    [this.view.now, this.view.speed] = [this.#instant, this.player.speed];
     await this.#address.write(this.view);
   }
 }
