@@ -133,7 +133,7 @@ export class App {
           const scene = this.#scene(this.view.scenario);
           return { name: scene.title, view: this.view, text: this.view.text ?? scene.sides[0]!.text, sides: this.sides };
         },
-        link: () => this.#address.link({ ...this.view, now: this.#instant }),
+        link: () => this.#address.link({ ...this.view, now: this.#instant, speed: this.player.speed }),
         picture: () => still(this.panes, `${this.#scene(this.view.scenario).title}, ${format.instant(this.player.now)}`, this.#theme.colors),
         open: (name, text) => void this.open({ ...beginningOf(this.#scene(name, text)), text }),
       },
@@ -294,13 +294,18 @@ export class App {
     this.#show.end();
     const { selection } = this.view;
     const watched = selection?.what === "port" ? this.sides.find((side) => side !== null)?.layout.ports[selection.id]?.name : undefined;
-    const own = this.#scene(this.view.scenario).sides[0]!.text;
     this.#heldUntil = performance.now() + HOLD_MS;
-    const view = { ...this.view, text: text === own ? null : text, now: instant, speed: this.player.speed, selection: null, lesson: null };
+    const view = { ...this.view, text: this.#changed(text), now: instant, speed: this.player.speed, selection: null, lesson: null };
     const isThere = await this.#openSides(view, false, false);
     this.#heldUntil = 0;
     if (isThere && watched !== undefined) this.#watch(watched);
     return isThere;
+  }
+
+  /** The text of a view that shows this one: null for the scene's own, but for a scene that only links bring along. */
+  #changed(text: string): string | null {
+    const scene = this.#scene(this.view.scenario);
+    return scene !== this.#foreign && text === scene.sides[0]!.text ? null : text;
   }
 
   /** Selects a port by its name, if there is one of it. */
@@ -364,8 +369,7 @@ export class App {
   }
 
   #runText(text: string): void {
-    const own = this.#scene(this.view.scenario).sides[0]!.text;
-    void this.#again({ text: text === own ? null : text });
+    void this.#again({ text: this.#changed(text) });
   }
 
   #setSpeed(speed: number): void {
@@ -479,7 +483,9 @@ export class App {
   #showView(): void {
     const side = this.sides.find((one) => one !== null);
     const lesson = this.#lessons.find((one) => one.name === this.view.lesson);
-    const title = lesson?.title ?? this.#scene(this.view.scenario).title;
+    const scene = this.#scene(this.view.scenario);
+    const isChanged = (this.view.text ?? scene.sides[0]!.text) !== scene.sides[0]!.text;
+    const title = `${lesson?.title ?? scene.title}${isChanged ? ", changed" : ""}`;
     this.#topbar.show(this.view, !this.#editor.element.hidden, side?.layout.seed ?? null, title);
   }
 
@@ -487,7 +493,7 @@ export class App {
   async #writeAddress(): Promise<void> {
     if (this.#show.isUnderWay || (this.player.working && !this.player.playing)) return;
     if (this.sides.every((side) => side === null)) return;
-    this.view.now = this.#instant;
+    [this.view.now, this.view.speed] = [this.#instant, this.player.speed];
     await this.#address.write(this.view);
   }
 }

@@ -134,7 +134,7 @@ export function turned({ text, original }: Pick<Given, "text" | "original">, kno
 
 /** What words such as `100 KB`, `10 Gbps` or `8` amount to, in bytes or bit/s; null where they are no amount. */
 function amount(words: string): number | null {
-  const found = /^([\d.]+)\s*([KMGT]?)(B|bps|)$/.exec(words);
+  const found = /^([\d.]+)\s*([KMGT]?)(B|bps|)$/.exec(words.replaceAll(",", ""));
   if (!found) return null;
   return Number(found[1]) * { "": 1, K: 1e3, M: 1e6, G: 1e9, T: 1e12 }[found[2] as "" | "K" | "M" | "G" | "T"];
 }
@@ -165,7 +165,7 @@ function sorted(value: unknown): unknown {
 }
 
 function wordsOf(value: string | number): string {
-  return typeof value === "number" ? String(value) : value.replace("by-rate", "by rate");
+  return typeof value === "number" ? value.toLocaleString("en") : value.replace("by-rate", "by rate");
 }
 
 /** Sizes in steps of 1, 2 and 5 with those between, as scenario files write them. */

@@ -176,7 +176,7 @@ function summary(sides: readonly Side[], names: readonly string[]): HTMLElement[
   const table = h(
     "table",
     {},
-    h("thead", {}, h("tr", {}, h("th", {}), ...names.map((name) => h("th", { scope: "col" }, name)))),
+    h("thead", {}, h("tr", {}, h("td"), ...names.map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, ...rows.map((row, index) => h("tr", {}, h("th", { scope: "row" }, row), ...columns.map((column) => h("td", {}, column[index]!))))),
   );
   return remark === null ? [table] : [table, h("p", { class: "muted" }, remark)];

@@ -73,7 +73,7 @@ export class Topbar {
 
   /** Shows a view. */
   show(view: View, editing: boolean, seed: number | null, title: string): void {
-    write(this.#scene, view.text === null ? title : `${title}, changed`);
+    write(this.#scene, title);
     this.#left.value = view.left;
     this.#right.value = view.right;
     this.#seed.value = view.seed === null ? "" : String(view.seed);

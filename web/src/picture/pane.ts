@@ -281,7 +281,7 @@ export class Pane {
       const line = item.firstElementChild as HTMLButtonElement;
       write(line, text);
       line.onclick = select;
-      item.style.color = color;
+      item.style.setProperty("--flow", color);
     });
     while (this.#top.children.length > flows.length) this.#top.lastElementChild!.remove();
   }
