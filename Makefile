@@ -28,7 +28,7 @@ guide = $(if $(GUIDED),RUSTFLAGS="$$RUSTFLAGS -Cprofile-use=$(CURDIR)/target/pgo
 profile = $(if $(GUIDED),target/pgo/$(1).profdata)
 BENCH := $(TARGET)/$(if $(GUIDED),$(HOST)/)release/clearway-bench
 RUST := $(shell find crates workloads scenarios -type f -not -name '*.md' 2>/dev/null) Cargo.toml Cargo.lock
-PAGE := $(shell find web -type f -not -path '*/node_modules/*' -not -path 'web/tests/*' 2>/dev/null)
+PAGE := $(shell find web -type f -not -path '*/node_modules/*' -not -path 'web/tests/*' 2>/dev/null) $(wildcard docs/lessons/*.md) python/clearway/data/examples.toml
 LINKED := $(TARGET)/wasm32-unknown-unknown/web/clearway_web.wasm
 ENGINE := $(TARGET)/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
@@ -137,7 +137,7 @@ web: python/clearway/data/web/clearway.html ## Builds the page that shows runs l
 python/clearway/data/web/clearway.html: $(TARGET)/web/clearway.html
 	@install -D -m 644 $< $@
 
-test-web: build web ## Tests the live page in Chromium (apt-get install chromium).
+test-web: build web ## Tests the live page in Chromium, and in Firefox where it is there (apt-get install chromium firefox-esr).
 	@tools/check-web chromium
 	cd web && npm test --silent
 

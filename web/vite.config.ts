@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { parse } from '@decimalturn/toml-patch';
 import { defineConfig, type Plugin } from 'vite';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -21,6 +22,28 @@ function packedEngine(): Plugin {
       this.addWatchFile(engine);
       const packed = gzipSync(readFileSync(engine), { level: 9 });
       return `export default ${JSON.stringify(packed.toString('base64'))};`;
+    },
+  };
+}
+
+/** The module `virtual:examples`: the list of examples that `clearway list scenarios` prints, so that it is written once. */
+function examples(): Plugin {
+  const id = '\0virtual:examples';
+  const list = `${root}python/clearway/data/examples.toml`;
+  return {
+    name: 'examples',
+    resolveId: (source) => (source === 'virtual:examples' ? id : null),
+    load(source) {
+      if (source !== id) {
+        return null;
+      }
+      this.addWatchFile(list);
+      const { question } = parse(readFileSync(list, 'utf8')) as { question: { ask: string; example: Record<string, string>[] }[] };
+      const wanted = question.map(({ ask, example }) => ({
+        ask,
+        example: example.map(({ name, file, shows }) => ({ name, file, shows })),
+      }));
+      return `export default ${JSON.stringify(wanted)};`;
     },
   };
 }
@@ -59,7 +82,7 @@ function oneFile(): Plugin {
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   base: './',
-  plugins: [packedEngine(), oneFile()],
+  plugins: [packedEngine(), examples(), oneFile()],
   build: {
     outDir: `${root}target/web`,
     // Cargo keeps what the profile `web` builds for the host in the same folder.

@@ -1,44 +1,46 @@
 /** The page: what it shows (`View`), the two sides in the engine, and the parts of the page that show them. */
 
-import { EngineError, type Catalog, type Engine, type FlowView } from "./engine/index.ts";
-import { h, put } from "./dom.ts";
+import { Address } from "./address.ts";
+import { EngineError, type Catalog, type Engine } from "./engine/index.ts";
+import { h } from "./dom.ts";
+import { Drawing, NAMES } from "./drawing.ts";
 import * as format from "./format.ts";
-import { scenes, type Scene } from "./gallery.ts";
+import { foreignScene, groups, ownGroups, scenes, type Card, type Scene } from "./gallery.ts";
+import { Handout } from "./handout.ts";
 import { listen } from "./keyboard.ts";
+import { arrange } from "./layout.ts";
 import { allLessons, type Lesson } from "./lessons.ts";
-import { question } from "./limits.ts";
+import { OPENING } from "./opening.ts";
 import { Editor } from "./panels/editor.ts";
 import { Flows } from "./panels/flows.ts";
+import { GalleryDialog } from "./panels/gallery.ts";
 import { Guide } from "./panels/guide.ts";
-import { Legend } from "./panels/legend.ts";
 import { Notice } from "./panels/notice.ts";
 import { Panel } from "./panels/panel.ts";
 import { Playbar } from "./panels/playbar.ts";
 import { helpDialog, Topbar } from "./panels/topbar.ts";
-import type { Trail } from "./picture/network.ts";
 import { Pane } from "./picture/pane.ts";
 import type { Target } from "./picture/pick.ts";
-import { handOver, needsOf, orderOf } from "./run/admission.ts";
+import { still } from "./picture/still.ts";
+import { needsOf, orderOf } from "./run/admission.ts";
+import { choicesOf, expectedOf, launch } from "./run/launch.ts";
 import { Player } from "./run/player.ts";
 import { Scout } from "./run/scout.ts";
-import { Side, type Order } from "./run/side.ts";
+import type { Side } from "./run/side.ts";
+import { Show } from "./show.ts";
 import type { Start } from "./start.ts";
-import { fromHash, SPEEDS, toHash, type Selection, type View } from "./state.ts";
+import { beginningOf, SPEED, SPEEDS, type Selection, type View } from "./state.ts";
 import type { Theme } from "./style/theme.ts";
+import { Tuning } from "./tuning.ts";
 
-const NAMES = ["left", "right"] as const;
 /** The run in which texts are checked while they are typed. */
 const CHECK_RUN = 2;
-/** The least that a full queue in the picture stands for: about 13 full frames of Ethernet. */
-const LEAST_FULL = 20e3;
-/** The fastest flows that are shown of a large network. */
-const TOP_FLOWS = 5;
-/** Speeds, in simulated us a second, with which small and large networks begin. */
-const SPEED = { small: 20, large: 1000 };
 
 /** Times in ms after which the page offers to stop the engine, and between the updates of parts that are read, not watched. */
 const LATE = 1000;
 const EVERY = { counts: 90, details: 250, hash: 1000, seeking: 120 };
+/** How long in ms the picture stays as it was while both sides run again after a slider has moved. */
+const HOLD_MS = 300;
 
 export class App {
   readonly engine: Engine;
@@ -48,26 +50,30 @@ export class App {
   view: View;
   /** Frames that were drawn with a new instant, for measurements. */
   drawn = 0;
+  readonly #root: HTMLElement;
   readonly #theme: Theme;
   readonly #scenes: readonly Scene[];
-  readonly #lessons: readonly Lesson[] = allLessons();
+  /** A scene from a file or a link, which the page did not bring along. */
+  #foreign: Scene | null = null;
+  readonly #isOwn: boolean;
+  readonly #lessons: readonly Lesson[];
+  readonly #address = new Address();
+  readonly #drawing: Drawing;
   readonly #topbar: Topbar;
   readonly #playbar: Playbar;
   readonly #editor: Editor;
-  readonly #legend = new Legend();
   readonly #notice = new Notice();
   /** Says that the engine works, and offers to stop it. */
   readonly #busy = new Notice();
   readonly #panel: Panel;
   readonly #flows: Flows;
   readonly #guide: Guide;
+  readonly #gallery: GalleryDialog;
+  readonly #show: Show;
+  readonly #tuning: Tuning;
+  readonly #handout: Handout;
   readonly #help = helpDialog();
   readonly #status = h("p", { class: "visually-hidden", role: "status" });
-  /** The fast flows of large networks, by side and flow. */
-  readonly #known = new Map<string, FlowView>();
-  #trails: [Trail[], Trail[]] = [[], []];
-  /** Bytes that the longest queue in the picture stands for, on both sides. */
-  fullBytes = LEAST_FULL;
   /** Looks for the ends of the runs, for the line of time. */
   readonly #scout: Scout;
   #dirty = true;
@@ -75,14 +81,18 @@ export class App {
   /** True while details are asked for. */
   #asking = false;
   #opening = 0;
+  /** The time on the clock of frames up to which the picture stays as it is. */
+  #heldUntil = 0;
   #last = { drawn: 0, counts: 0, details: 0, hash: 0 };
-  #written = "";
 
   constructor(root: HTMLElement, engine: Engine, catalog: Catalog, start: Start, theme: Theme) {
     this.engine = engine;
+    this.#root = root;
     this.#theme = theme;
     this.#scenes = scenes(start);
-    this.view = this.#begin(this.#scenes[0]!);
+    this.#isOwn = start.scenarios.length > 0;
+    this.#lessons = this.#isOwn ? [] : allLessons();
+    this.view = beginningOf(this.#scenes[0]!);
     this.player = new Player({
       changed: () => (this.#dirty = this.#fresh = true),
       failed: (error) => this.#failed(error),
@@ -104,43 +114,49 @@ export class App {
       (port) => this.select({ side: this.sides[0] ? "left" : "right", what: "port", id: port }),
     );
     this.#flows = new Flows((side, flow) => this.select({ side: NAMES[side]!, what: "flow", id: flow }));
+    this.#drawing = new Drawing({ theme, panes: this.panes, panel: this.#panel, flows: this.#flows, select: (selection) => this.select(selection) });
     this.#guide = new Guide(
       this.#lessons,
       (lesson) => void this.#lesson(lesson),
       () => this.#learn(false),
     );
-    this.#topbar = new Topbar(this.#scenes, catalog, {
-      scenario: (name) => void this.open(this.#begin(this.#scene(name))),
+    const shelf = this.#isOwn ? ownGroups(this.#scenes) : groups(this.#scenes, this.#lessons);
+    this.#gallery = new GalleryDialog(shelf, engine, theme, start.websocket === null, (card) => void this.#openCard(card));
+    this.#show = new Show(this.player, () => this.#choose(), (stage) => {
+      this.#root.dataset["opening"] = stage ?? "none";
+      this.#dirty = true;
+    });
+    this.#tuning = new Tuning(engine, this.player, (text, instant) => this.#retune(text, instant));
+    this.#handout = new Handout(
+      {
+        shown: () => {
+          const scene = this.#scene(this.view.scenario);
+          return { name: scene.title, view: this.view, text: this.view.text ?? scene.sides[0]!.text, sides: this.sides };
+        },
+        link: () => this.#address.link({ ...this.view, now: this.#instant, speed: this.player.speed }),
+        picture: () => still(this.panes, `${this.#scene(this.view.scenario).title}, ${format.instant(this.player.now)}`, this.#theme.colors),
+        open: (name, text) => void this.open({ ...beginningOf(this.#scene(name, text)), text }),
+      },
+      this.#notice,
+    );
+    this.#topbar = new Topbar(catalog, this.#handout.exports, {
+      gallery: () => this.#choose(),
       transport: (side, choice) => void this.#again({ [side]: choice }),
       seed: (seed) => void this.#again({ seed }),
       edit: () => this.#edit(),
-      lessons: () => this.#learn(),
+      file: () => this.#handout.choose(),
+      share: () => void this.#handout.share(),
       theme: () => this.#theme.toggle(),
       help: () => this.#help.showModal(),
     });
-    this.#topbar.hide({ lessons: this.#lessons.length === 0 });
-    put(
-      root,
-      this.#topbar.element,
-      this.#playbar.element,
-      this.#editor.element,
-      this.#notice.element,
-      this.#busy.element,
-      h(
-        "div",
-        { class: "scene" },
-        this.#guide.element,
-        h(
-          "div",
-          { class: "picture" },
-          h("div", { class: "panes" }, ...this.panes.map((pane) => pane.element)),
-          this.#legend.element,
-          h("div", { class: "details" }, this.#panel.element, this.#flows.element),
-        ),
-      ),
-      this.#help,
-      this.#status,
-    );
+    arrange(root, {
+      above: [this.#topbar, this.#playbar, this.#editor, this.#notice, this.#busy, this.#show, this.#tuning].map(({ element }) => element),
+      guide: this.#guide.element,
+      panes: this.panes.map((pane) => pane.element),
+      legend: this.#drawing.legend.element,
+      details: [this.#panel.element, this.#flows.element],
+      aside: [this.#gallery.element, this.#help, this.#status],
+    });
     theme.follow(() => (this.#dirty = true));
     this.#listen();
     const loop = (wall: number) => {
@@ -150,9 +166,16 @@ export class App {
     requestAnimationFrame(loop);
   }
 
-  /** Opens what the address asks for, or the first scene. */
+  /** Bytes that the longest queue in the picture stands for, for tests. */
+  get fullBytes(): number {
+    return this.#drawing.fullBytes;
+  }
+
+  /** Opens what the address asks for; else the opening, or the first scene of `clearway view`. */
   async start(): Promise<void> {
-    const { view: wanted, problem } = await fromHash(location.hash);
+    const asked = await this.#address.read();
+    if (asked === null && !this.#isOwn) return this.#open();
+    const { view: wanted, problem } = asked ?? { view: {}, problem: null };
     await this.#startWith(wanted);
     if (problem !== null) {
       this.#notice.show(`The changed scenario of this link is not shown: ${problem}. The scenario is shown without its changes.`, [["Close", () => this.#notice.hide()]], true);
@@ -162,65 +185,68 @@ export class App {
   async #startWith(wanted: Partial<View>): Promise<void> {
     const lesson = this.#lessons.find((one) => one.name === wanted.lesson);
     if (lesson && wanted.scenario === undefined) return this.#lesson(lesson);
-    const scene = this.#scene(wanted.scenario ?? this.view.scenario);
+    const scene = this.#scene(wanted.scenario ?? this.view.scenario, wanted.text ?? null);
     if (lesson) this.#learn(true);
-    return this.open({ ...this.#begin(scene), ...wanted, scenario: scene.name }, wanted.speed === undefined);
+    await this.open({ ...beginningOf(scene), ...wanted, scenario: scene.name }, wanted.speed === undefined);
   }
 
-  #scene(name: string): Scene {
-    return this.#scenes.find((one) => one.name === name) ?? this.#scenes[0]!;
+  /** Shows the opening. */
+  async #open(): Promise<void> {
+    const { scenario, left, right, watch } = OPENING;
+    const view = { ...beginningOf(this.#scene(scenario)), left, right };
+    if (!(await this.#openSides(view, false, false))) return;
+    this.#watch(watch);
+    this.#show.begin();
   }
 
-  /** The view with which a scene begins. */
-  #begin(scene: Scene): View {
-    const choice = (index: number) => (scene.sides[index] ? (scene.sides[index].transport ?? "own") : "none");
-    return { scenario: scene.name, text: null, left: choice(0), right: choice(1), seed: null, now: 0, speed: SPEED.small, selection: null, lesson: null };
+  /** A scene by its name. A text under a name that the page does not know is a scene of its own; without one it is the opening's. */
+  #scene(name: string, text: string | null = null): Scene {
+    const known = this.#scenes.find((one) => one.name === name) ?? (this.#foreign?.name === name && text === null ? this.#foreign : null);
+    if (known) return known;
+    if (text !== null) return (this.#foreign = foreignScene(name, text));
+    return this.#scenes.find((one) => one.name === OPENING.scenario) ?? this.#scenes[0]!;
+  }
+
+  /** The instant of the view: infinite at the end of the run. */
+  get #instant(): number {
+    return this.player.ended ? Number.POSITIVE_INFINITY : this.player.now;
   }
 
   /** Opens both sides anew and goes to the view's instant. What needs much is asked about first, unless that is `agreed`. */
   async open(view: View, findSpeed = true, agreed = false): Promise<void> {
+    this.#show.end();
+    await this.#openSides(view, findSpeed, agreed);
+  }
+
+  /** Opens both sides, and says whether they are there: another view may have come meanwhile. */
+  async #openSides(view: View, findSpeed: boolean, agreed: boolean): Promise<boolean> {
     const turn = ++this.#opening;
     const isOld = () => turn !== this.#opening;
     this.view = view;
-    this.#known.clear();
-    this.fullBytes = LEAST_FULL;
+    this.#drawing.reset();
     this.player.take([]);
     this.#scout.stop();
     // An estimate ends the run of its number, so nothing asks about the sides before.
     this.sides = [null, null];
     this.#notice.hide();
     const scene = this.#scene(view.scenario);
-    const choices = [view.left, view.right];
-    const orders = choices.map((choice, index) => (choice === "none" ? null : orderOf(scene, view, index, choice)));
-    const errors: unknown[] = [];
-    const tried = <T>(work: (order: Order, index: number) => Promise<T>) =>
-      Promise.all(
-        orders.map((order, index) =>
-          order &&
-          work(order, index).catch((reason: unknown) => {
-            errors.push(reason);
-            orders[index] = null;
-            if (!isOld()) this.#refuse(index, reason);
-            return null;
-          }),
-        ),
-      );
-    this.panes.forEach((pane, index) => (pane.element.hidden = orders[index] === null));
-    const handedOver = handOver(this.engine, scene.files);
-    const needs = await tried((order, index) => handedOver.then(() => needsOf(this.engine, index, order)));
-    if (isOld()) return;
-    const asked = agreed ? null : question(needs.filter((one) => one !== null), view.now);
-    const opened = asked === null ? await tried((order, index) => Side.open(this.engine, index, order)) : [null, null];
-    if (isOld()) return;
+    this.panes.forEach((pane, index) => (pane.element.hidden = choicesOf(view)[index] === "none"));
+    const launched = await launch(this.engine, scene, view, agreed, (index, reason) => this.#refuse(index, reason), isOld);
+    if (launched === null) return false;
+    const { sides, needs, question, error } = launched;
     const expected = Math.max(0, ...needs.map((one) => (one?.simulated_s ?? 0) * 1e12));
-    this.#showSides(scene, view, opened, findSpeed, expected);
-    const error = errors.length > 0 ? format.message(errors[0]) : null;
-    this.#editor.error(error);
+    this.#showSides(scene, view, sides, findSpeed, expected);
+    this.#editor.error(error === null ? null : format.message(error));
     if (error !== null && view.text !== null) this.#edit(true);
-    if (asked !== null) return this.#ask(asked, () => void this.open(view, findSpeed, true));
-    void this.#scout.find(opened, needs);
+    if (question !== null) {
+      this.#ask(question, () => void this.open(view, findSpeed, true));
+      return false;
+    }
+    void this.#scout.find(sides, needs);
     if (view.now > 0) await this.player.seek(view.now, false);
+    if (isOld()) return false;
     if (view.selection) this.select(view.selection);
+    return true;
   }
 
   /** Shows sides that were opened, or that there are none. By its estimate the run goes on for `expected` ps. */
@@ -232,9 +258,10 @@ export class App {
     this.player.take(opened.filter((side) => side !== null), expected);
     this.player.speed = view.speed;
     this.#editor.show(view.text ?? scene.sides[0]!.text);
-    this.#flows.show(opened, opened.map((_, index) => this.#expected(scene, view, index)));
+    this.#flows.show(opened, opened.map((_, index) => expectedOf(scene, view, index)));
     this.#panel.ports(opened.find((side) => side !== null)?.layout.ports ?? []);
     this.#showView();
+    void this.#tuning.show(scene, view, opened);
     this.#dirty = this.#fresh = true;
     document.title = `${scene.title} · Clearway`;
   }
@@ -257,22 +284,52 @@ export class App {
     ]);
   }
 
-  /** The result that a side should have, if it is simulated as it was then. */
-  #expected(scene: Scene, view: View, index: number): Scene["sides"][number]["expected"] {
-    const side = scene.sides[index];
-    const choice = index === 0 ? view.left : view.right;
-    const same = side && view.text === null && view.seed === null && choice === (side.transport ?? "own");
-    return same ? side.expected : null;
-  }
-
   /** Opens the present scene with changes, at the start. */
   #again(changes: Partial<View>): Promise<void> {
     return this.open({ ...this.view, selection: null, ...changes, now: 0, speed: this.player.speed, lesson: null }, false);
   }
 
+  /** Opens both sides with another text at an instant, with the port of the same name selected. */
+  async #retune(text: string, instant: number): Promise<boolean> {
+    this.#show.end();
+    const { selection } = this.view;
+    const watched = selection?.what === "port" ? this.sides.find((side) => side !== null)?.layout.ports[selection.id]?.name : undefined;
+    this.#heldUntil = performance.now() + HOLD_MS;
+    const view = { ...this.view, text: this.#changed(text), now: instant, speed: this.player.speed, selection: null, lesson: null };
+    const isThere = await this.#openSides(view, false, false);
+    this.#heldUntil = 0;
+    if (isThere && watched !== undefined) this.#watch(watched);
+    return isThere;
+  }
+
+  /** The text of a view that shows this one: null for the scene's own, but for a scene that only links bring along. */
+  #changed(text: string): string | null {
+    const scene = this.#scene(this.view.scenario);
+    return scene !== this.#foreign && text === scene.sides[0]!.text ? null : text;
+  }
+
+  /** Selects a port by its name, if there is one of it. */
+  #watch(name: string): void {
+    const side = this.sides[0] ? 0 : 1;
+    const port = this.sides[side]?.layout.ports.find((one) => one.name === name);
+    if (port) this.select({ side: NAMES[side], what: "port", id: port.id });
+  }
+
+  async #openCard({ lesson, scene }: Card): Promise<void> {
+    if (lesson) return this.#lesson(lesson);
+    this.#learn(false);
+    await this.open(beginningOf(scene));
+  }
+
+  /** Opens the gallery; what plays behind it pauses. */
+  #choose(): void {
+    if (this.player.playing) this.player.pause();
+    this.#gallery.show(this.view.scenario, this.view.lesson);
+  }
+
   async #lesson(lesson: Lesson): Promise<void> {
     const scene = this.#scene(`lessons/${lesson.scenario}`);
-    const begin = this.#begin(scene);
+    const begin = beginningOf(scene);
     this.#guide.element.hidden = false;
     this.#guide.show(lesson.name);
     await this.open(
@@ -286,8 +343,7 @@ export class App {
       },
       lesson.speed === null,
     );
-    const watched = this.sides[0]?.layout.ports.find((port) => port.name === lesson.watch);
-    if (watched) this.select({ side: "left", what: "port", id: watched.id });
+    if (lesson.watch !== null) this.#watch(lesson.watch);
   }
 
   #learn(show = this.#guide.element.hidden): void {
@@ -313,8 +369,7 @@ export class App {
   }
 
   #runText(text: string): void {
-    const own = this.#scene(this.view.scenario).sides[0]!.text;
-    void this.#again({ text: text === own ? null : text });
+    void this.#again({ text: this.#changed(text) });
   }
 
   #setSpeed(speed: number): void {
@@ -339,8 +394,7 @@ export class App {
         else side?.history.flow(selection.id);
       }
     } else {
-      this.#panel.clear();
-      this.#trails = [[], []];
+      this.#drawing.deselect();
     }
     this.#last.details = 0;
     this.#dirty = this.#fresh = true;
@@ -368,19 +422,22 @@ export class App {
       "=": () => this.#setSpeed(this.player.speed * 1.5),
       "-": () => this.#setSpeed(this.player.speed / 1.5),
       "?": () => this.#help.showModal(),
+      g: () => this.#choose(),
       e: () => this.#edit(),
+      o: () => this.#handout.choose(),
+      s: () => void this.#handout.share(),
       l: () => this.#lessons.length > 0 && this.#learn(),
       d: () => this.#theme.toggle(),
       Escape: () => (this.player.seeking ? this.player.cancel() : this.#editor.element.hidden ? this.select(null) : this.#edit(false)),
     });
-    addEventListener("hashchange", () => {
-      if (location.hash !== this.#written) void this.start();
-    });
+    this.#address.follow(() => void this.start());
   }
 
   /** One frame of the page: goes on, draws if something changed, and keeps the rest up to date at its own pace. */
   #frame(wall: number): void {
     this.player.tick(wall);
+    this.#show.update();
+    if (wall < this.#heldUntil) return;
     const isSeeking = this.player.seeking !== null;
     if (isSeeking && wall - this.#last.drawn < EVERY.seeking) return;
     const drawNow = this.#dirty || this.panes.some((pane) => pane.isMoving);
@@ -394,12 +451,17 @@ export class App {
       this.#last.details = wall;
       this.#fresh = this.player.playing;
       this.#asking = true;
-      void this.player.between(() => this.#details()).finally(() => (this.#asking = false));
+      const { sides } = this;
+      const details = () => this.#drawing.details(sides, this.view.selection, () => sides !== this.sides);
+      void this.player.between(details).finally(() => {
+        this.#asking = false;
+        this.#dirty = true;
+      });
     }
     this.#offerStop(wall);
     if (wall - this.#last.hash > EVERY.hash) {
       this.#last.hash = wall;
-      void this.#writeHash();
+      void this.#writeAddress();
     }
   }
 
@@ -415,83 +477,23 @@ export class App {
     if (this.#dirty) this.drawn += 1;
     this.#last.drawn = wall;
     this.#dirty = false;
-    const { colors } = this.#theme;
-    for (const side of this.sides) {
-      if (!side) continue;
-      const { queueBytes } = side.frame.ports;
-      for (let port = 0; port < queueBytes.length; port++) {
-        if (queueBytes[port]! > this.fullBytes) this.fullBytes = format.niceCeiling(queueBytes[port]!);
-      }
-    }
-    const selection = this.view.selection;
-    this.panes.forEach((pane, index) => {
-      const flow = selection?.what === "flow" && NAMES[index] === selection.side ? selection.id : null;
-      pane.draw({ colors, fullBytes: this.fullBytes, flow, trails: this.#trails[index]! }, wall);
-    });
-    const large = this.sides.some((side) => side?.isLarge);
-    const withCredits = this.sides.some((side) => side?.layout.ports.some((port) => port.credit_bps !== null));
-    this.#legend.show({ large, fullBytes: this.fullBytes, withCredits }, colors);
-  }
-
-  /** Asks for what is read beside the picture: finished flows, what is selected, the fastest flows. */
-  async #details(): Promise<void> {
-    const { colors } = this.#theme;
-    const before = this.sides;
-    await Promise.all(before.map((side) => side?.collect()));
-    if (before !== this.sides) return;
-    this.#flows.update();
-    for (const pane of this.panes) pane.count();
-    const trails: [Trail[], Trail[]] = [[], []];
-    const { selection } = this.view;
-    if (selection) {
-      await this.#panel.show(selection, this.sides, colors);
-      const trail: Trail = { ports: this.#panel.path, color: colors.dark ? "#58646f" : "#b6c2cd", width: 9 };
-      NAMES.forEach((name, index) => {
-        if (selection.what === "port" || name === selection.side) trails[index]!.push(trail);
-      });
-    }
-    for (const [index, side] of this.sides.entries()) {
-      if (side?.isLarge) trails[index]!.push(...(await this.#topFlows(index, side)));
-    }
-    this.#trails = trails;
-    this.#dirty = true;
-  }
-
-  /** The fastest flows of a large network: their list in the pane, and their paths. */
-  async #topFlows(index: number, side: Side): Promise<Trail[]> {
-    const { colors } = this.#theme;
-    const trails: Trail[] = [];
-    const lines = [];
-    for (const [rank, { flow, bps }] of side.rates.top(TOP_FLOWS).entries()) {
-      const key = `${index} ${flow}`;
-      let view = this.#known.get(key);
-      if (!view) {
-        view = await side.engine.call<FlowView>({ op: "flow", run: side.run, flow });
-        this.#known.set(key, view);
-      }
-      const color = colors.series[(rank * 2 + 1) % colors.series.length]!;
-      trails.push({ ports: view.path, color, width: 2.4 });
-      const name = (node: number) => side.layout.nodes[node]?.name ?? "?";
-      const select = () => this.select({ side: NAMES[index]!, what: "flow", id: flow });
-      lines.push({ text: `flow ${flow}, ${name(view.source)} → ${name(view.destination)}: ${format.rate(bps)}`, color, select });
-    }
-    this.panes[index]!.list(lines);
-    return trails;
+    this.#drawing.draw(this.sides, this.view.selection, wall);
   }
 
   #showView(): void {
     const side = this.sides.find((one) => one !== null);
-    const seed = side?.layout.seed ?? null;
-    this.#topbar.show(this.view, !this.#editor.element.hidden, !this.#guide.element.hidden, seed, this.#scene(this.view.scenario).title);
+    const lesson = this.#lessons.find((one) => one.name === this.view.lesson);
+    const scene = this.#scene(this.view.scenario);
+    const isChanged = (this.view.text ?? scene.sides[0]!.text) !== scene.sides[0]!.text;
+    const title = `${lesson?.title ?? scene.title}${isChanged ? ", changed" : ""}`;
+    this.#topbar.show(this.view, !this.#editor.element.hidden, side?.layout.seed ?? null, title);
   }
 
-  async #writeHash(): Promise<void> {
-    if (this.player.working && !this.player.playing) return;
+  /** Keeps the address up to date, but for the opening: whoever loads the page again sees that again. */
+  async #writeAddress(): Promise<void> {
+    if (this.#show.isUnderWay || (this.player.working && !this.player.playing)) return;
     if (this.sides.every((side) => side === null)) return;
-    this.view.now = this.player.ended ? Number.POSITIVE_INFINITY : this.player.now;
-    const hash = await toHash(this.view);
-    if (hash === this.#written) return;
-    this.#written = hash;
-    history.replaceState(null, "", hash);
+    [this.view.now, this.view.speed] = [this.#instant, this.player.speed];
+    await this.#address.write(this.view);
   }
 }

@@ -17,6 +17,8 @@ export interface Lesson {
   readonly speed: number | null;
   /** The port whose series is shown, by name. */
   readonly watch: string | null;
+  /** The instant of the lesson's pictures, as a time with its unit. */
+  readonly picture: string | null;
   /** The sentences, in Markdown. */
   readonly body: string;
 }
@@ -54,6 +56,7 @@ export function parseLesson(name: string, page: string): Lesson | null {
     start: text("start") ?? "0us",
     speed: speed === null ? null : speed / 1e6,
     watch: text("watch"),
+    picture: text("picture"),
     // What to read next leads to pages of the documentation, which are not here.
     body: found[2]!.replace(/^\s*# .*\n/, "").replace(/\n\*\*Next:\*\*[\s\S]*$/, "").trim(),
   };

@@ -5,6 +5,10 @@ import { byId, h, put } from "./dom.ts";
 import { connectEngine, startEngine, type Catalog } from "./engine/index.ts";
 import { readStart } from "./start.ts";
 import { Theme } from "./style/theme.ts";
+import "./style/panels.css";
+import "./style/picture.css";
+import "./style/stage.css";
+// The last one, since it also arranges the others on small screens.
 import "./style/page.css";
 
 declare global {

@@ -1,6 +1,7 @@
 /** What the page shows, and its form in the address, so that a link shows the same again. */
 
 import { parseInstant } from "./format.ts";
+import type { Scene } from "./gallery.ts";
 import { MOST, textProblem } from "./limits.ts";
 import { packed, unpacked } from "./unpack.ts";
 
@@ -33,6 +34,15 @@ export interface View {
 
 /** The limits of the speed, in simulated us a second. */
 export const SPEEDS = { least: 0.1, most: 1e5 } as const;
+
+/** Speeds, in simulated us a second, with which small and large networks begin. */
+export const SPEED = { small: 20, large: 1000 } as const;
+
+/** The view with which a scene begins. */
+export function beginningOf(scene: Scene): View {
+  const choice = (index: number) => (scene.sides[index] ? (scene.sides[index].transport ?? "own") : "none");
+  return { scenario: scene.name, text: null, left: choice(0), right: choice(1), seed: null, now: 0, speed: SPEED.small, selection: null, lesson: null };
+}
 
 /** Names of transports, and of what else a side may show. */
 const NAME = /^[\w-]{1,64}$/;

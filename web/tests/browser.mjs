@@ -1,6 +1,6 @@
 /** Chromium with the built page, for the tests of the page. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
@@ -46,6 +46,24 @@ export async function open(browser, hash = '', options = {}) {
 
 /** The instant that the page shows, in ps. */
 export const now = (page) => page.evaluate(() => window.clearway.player.now);
+
+/** The engine in Node, as `ask` of a request: nothing but the answer in JSON. */
+export function engineInNode() {
+  const target = process.env.CARGO_TARGET_DIR ?? resolve(ROOT, 'target');
+  const path = process.env.CLEARWAY_ENGINE ?? `${target}/web/clearway_web.wasm`;
+  const exports = new WebAssembly.Instance(new WebAssembly.Module(readFileSync(path))).exports;
+  return (request) => {
+    const bytes = new TextEncoder().encode(JSON.stringify(request));
+    // Asking for room may move the memory.
+    const room = exports.request(bytes.length);
+    new Uint8Array(exports.memory.buffer, room, bytes.length).set(bytes);
+    exports.handle();
+    const reply = new Uint8Array(exports.memory.buffer, exports.reply_pointer(), exports.reply_length());
+    const answer = JSON.parse(new TextDecoder().decode(reply));
+    if (answer.error) throw new Error(answer.error);
+    return answer;
+  };
+}
 
 /** Waits until the page has nothing under way. */
 export const settled = (page) =>

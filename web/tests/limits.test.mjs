@@ -95,6 +95,23 @@ test('what needs much is simulated only after the reader agrees', async () => {
   await page.close();
 });
 
+test('a link to the end of a huge scenario asks first, and on its way it can be stopped', async () => {
+  const flows = 'transport = "dctcp"\n[topology]\nkind = "fat-tree"\nk = 8\n[[traffic]]\nkind = "poisson"\nworkload = "web-search"\nload = 0.5\nflows = 70000\n';
+  const page = await open(browser, link(flows, '&t=end'));
+  assert.match(await notice(page).textContent(), /^This scenario has 128 hosts, 384 links and 70,000 flows\. .* of processor time to get to the time of the link\. Simulate it\?/);
+  assert.deepEqual(await page.evaluate(() => window.clearway.sides), [null, null]);
+  await page.getByRole('button', { name: 'Simulate it' }).click();
+  const way = page.getByRole('group', { name: 'On the way to another time' });
+  await way.getByRole('button', { name: 'Cancel' }).click({ timeout: 20_000 });
+  await page.waitForFunction(() => !window.clearway.player.working && window.clearway.player.seeking === null);
+  const [at, ended] = await page.evaluate(() => [window.clearway.player.now, window.clearway.player.ended]);
+  assert.equal(ended, false);
+  await page.waitForTimeout(200);
+  assert.equal(await now(page), at, 'nothing goes on');
+  assert.deepEqual(page.errors, []);
+  await page.close();
+});
+
 test('a long list of traffic entries is refused with what fits', async () => {
   const entry = '[[traffic]]\nkind = "incast"\nsenders = 4\n';
   const page = await open(browser, link(tree(4) + entry.repeat(1000)));

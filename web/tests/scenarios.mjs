@@ -34,6 +34,12 @@ export const RUNS = [...inFolder('scenarios'), ...inFolder('scenarios/lessons')]
   return { name, path, text: readFileSync(path, 'utf8'), transport: null, set };
 });
 
+/** The transports that the comment of a scenario compares, as the page reads them; one `null` where it names none. */
+export function comparedBy(text) {
+  const all = /^#.*--transports\s+([\w,-]+)/m.exec(text);
+  return all ? all[1].split(',').slice(0, 2) : [null];
+}
+
 /**
  * Runs a scenario in steps of random sizes, in simulated time and in events, takes frames in between, and returns its
  * hash. `ask` sends a request and waits for its answer. It is handed to Chromium as text, so it uses nothing outside.

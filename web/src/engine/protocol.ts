@@ -20,6 +20,7 @@ export type Request =
   | { op: 'flow'; run: number; flow: number }
   | { op: 'finished'; run: number; from: number }
   | { op: 'result'; run: number }
+  | { op: 'findings'; facts: Facts[] }
   | { op: 'resolved'; run: number }
   | { op: 'close'; run: number };
 
@@ -209,9 +210,19 @@ export interface Finished {
   next: number;
 }
 
+/** Numbers on a run of which the engine makes sentences; the page gives them the name of the side. */
+export type Facts = { name: string } & Record<string, unknown>;
+
+/** The answer to `findings`. */
+export interface Findings {
+  findings: { kind: 'flows' | 'ahead' | 'behind' | 'queue' | 'lost' | 'limit'; text: string }[];
+}
+
 /** The answer to `result`, after the end of a run whose books balance. */
 export interface Result {
   hash: string;
+  /** What `findings` makes sentences of. */
+  facts: Facts;
   summary: {
     ended: Ended | 'interrupted';
     end_ps: number;

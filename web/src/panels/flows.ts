@@ -1,4 +1,4 @@
-/** The table of finished flows of both sides, their summary, and the hash of each run at its end. */
+/** The table of finished flows of both sides, what was found, the summary, and the hash of each run at its end. */
 
 import type { FinishedFlow } from "../engine/index.ts";
 import { h, put, write } from "../dom.ts";
@@ -6,6 +6,7 @@ import * as format from "../format.ts";
 import { MOST } from "../limits.ts";
 import type { Side } from "../run/side.ts";
 import type { StartSide } from "../start.ts";
+import { Findings } from "./findings.ts";
 import { FEW, fewFlows, isFew, percentile } from "../stats.ts";
 
 /** Rows that are shown; more would cost the page its speed and help nobody. */
@@ -27,6 +28,7 @@ export class Flows {
   readonly #body = h("tbody");
   readonly #head = h("thead");
   readonly #summary = h("div", { class: "summary" });
+  readonly #findings = new Findings();
   readonly #hashes = h("div", { class: "hashes" });
   readonly #more = h("p", { class: "muted" });
   readonly #select: (side: number, flow: number) => void;
@@ -48,6 +50,7 @@ export class Flows {
       "section",
       { class: "flows card", "aria-label": "Flow completion times" },
       h("header", {}, h("h3", {}, "Flow completion times (FCT)"), this.#order),
+      this.#findings.element,
       this.#summary,
       this.#hashes,
       h("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Finished flows" }, h("table", {}, this.#head, this.#body)),
@@ -116,6 +119,7 @@ export class Flows {
     const text = sorted.length === 0 ? "Flows appear here as they finish." : sorted.length > ROWS ? `${ROWS} of ${format.count(sorted.length)} flows are shown.` : "";
     write(this.#more, text + first);
     this.#summarise();
+    void this.#findings.update(this.#sides);
     put(this.#hashes, ...shown.map(({ side, index }, number) => hashLine(side, names[number]!, this.#expected[index] ?? null)));
   }
 
@@ -172,7 +176,7 @@ function summary(sides: readonly Side[], names: readonly string[]): HTMLElement[
   const table = h(
     "table",
     {},
-    h("thead", {}, h("tr", {}, h("th", {}), ...names.map((name) => h("th", { scope: "col" }, name)))),
+    h("thead", {}, h("tr", {}, h("td"), ...names.map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, ...rows.map((row, index) => h("tr", {}, h("th", { scope: "row" }, row), ...columns.map((column) => h("td", {}, column[index]!))))),
   );
   return remark === null ? [table] : [table, h("p", { class: "muted" }, remark)];

@@ -16,7 +16,7 @@ export class Guide {
     this.element = h(
       "aside",
       { class: "guide card", "aria-label": "Lessons", hidden: true },
-      h("header", {}, h("h3", {}, "Lessons"), h("button", { type: "button", "aria-label": "Close the lessons", title: "Close (l)", onclick: close }, "×")),
+      h("header", {}, h("h2", {}, "Lessons"), h("button", { type: "button", "aria-label": "Close the lessons", title: "Close (l)", onclick: close }, "×")),
       this.#list,
       this.#text,
     );

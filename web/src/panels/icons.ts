@@ -7,6 +7,7 @@ const PATHS = {
   event: "M3 3l6 6-6 6zM10 7h5v4h-5z",
   back: "M15 3L8 9l7 6zM3 3h3v12H3z",
   restart: "M9 2a7 7 0 1 1-6.3 4l1.8.9A5 5 0 1 0 9 4v3L4.5 3.5 9 0z",
+  gallery: "M2 2h6v6H2zM10 2h6v6h-6zM2 10h6v6H2zM10 10h6v6h-6z",
   theme: "M9 2a7 7 0 1 0 0 14zM9 1a8 8 0 1 1 0 16A8 8 0 0 1 9 1",
 } as const;
 

@@ -99,7 +99,7 @@ export class Legend {
       }
     }
     const full = format.bytes(what.fullBytes);
-    add(`queue; full length: ${full}`, `The queue of each port stands inside its switch. All are to one scale: the longest possible bar is ${full}`, queue);
+    add(`queue, full at ${full}`, `The queue of each port stands inside its switch. All are to one scale: the longest possible bar is ${full}`, queue);
     if (what.withCredits && !what.large) add("waiting credits", "Credits that wait at a port, a tooth each", comb);
     add("drop", "The port lost a packet a moment ago", drop);
     add("paused", "The port was stopped by pause frames of the next node (PFC)", (context) => line(context, colors.pause, 2.4, [5, 4]));

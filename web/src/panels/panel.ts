@@ -194,7 +194,7 @@ function table(columns: readonly Column[]): HTMLElement {
   return h(
     "table",
     {},
-    h("thead", {}, h("tr", {}, h("th", {}), ...columns.map((column) => h("th", { scope: "col" }, column.head)))),
+    h("thead", {}, h("tr", {}, h("td"), ...columns.map((column) => h("th", { scope: "col" }, column.head)))),
     h("tbody", {}, ...names.map((name) => h("tr", {}, h("th", { scope: "row" }, name), ...columns.map((column) => h("td", {}, cell(column, name)))))),
   );
 }

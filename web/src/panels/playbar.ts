@@ -128,7 +128,11 @@ export class Playbar {
   update(): void {
     const player = this.#player;
     const { now, horizon, end } = player;
-    if (!this.#typed && this.#time.value !== format.instant(now)) this.#time.value = format.instant(now);
+    const shown = format.instant(now);
+    if (!this.#typed && this.#time.value !== shown) {
+      this.#time.value = shown;
+      this.#time.style.setProperty("--letters", String(shown.length));
+    }
     if (!this.#dragged) {
       this.#line.value = String(horizon > 0 ? Math.round((now / horizon) * STEPS) : 0);
       this.#line.disabled = horizon === 0;

@@ -1,33 +1,32 @@
 /** The bar at the top: scenario, transports of both sides, seed, and the switches of the page. */
 
 import type { Catalog } from "../engine/index.ts";
-import { h, put } from "../dom.ts";
-import type { Scene } from "../gallery.ts";
+import { h, put, write } from "../dom.ts";
 import type { View } from "../state.ts";
 import { icon } from "./icons.ts";
+import { menu, type Command } from "./menu.ts";
 
 /** What the bar asks the page to do. */
 export interface TopbarActions {
-  scenario(name: string): void;
+  gallery(): void;
   transport(side: "left" | "right", choice: string): void;
   seed(seed: number | null): void;
   edit(): void;
-  lessons(): void;
+  file(): void;
+  share(): void;
   theme(): void;
   help(): void;
 }
 
 export class Topbar {
   readonly element: HTMLElement;
-  readonly #scenario = h("select", { id: "scenario" });
+  readonly #scene = h("span", { class: "scene-name" });
   readonly #left = h("select", { id: "left", "aria-label": "Transport on the left" });
   readonly #right = h("select", { id: "right", "aria-label": "Transport on the right" });
   readonly #seed = h("input", { id: "seed", type: "number", min: "0", step: "1", inputMode: "numeric" });
   readonly #edit: HTMLButtonElement;
-  readonly #lessons: HTMLButtonElement;
 
-  constructor(scenes: readonly Scene[], catalog: Catalog, actions: TopbarActions) {
-    for (const scene of scenes) this.#scenario.append(h("option", { value: scene.name, title: scene.about }, scene.title));
+  constructor(catalog: Catalog, exports: readonly Command[], actions: TopbarActions) {
     for (const select of [this.#left, this.#right]) {
       select.append(h("option", { value: "own" }, "as in the scenario"));
       const families = [...new Set(catalog.transports.map((one) => one.family))];
@@ -38,7 +37,6 @@ export class Topbar {
       }
     }
     this.#right.append(h("option", { value: "none" }, "nothing"));
-    this.#scenario.addEventListener("change", () => actions.scenario(this.#scenario.value));
     this.#left.addEventListener("change", () => actions.transport("left", this.#left.value));
     this.#right.addEventListener("change", () => actions.transport("right", this.#right.value));
     this.#seed.addEventListener("change", () => {
@@ -46,47 +44,41 @@ export class Topbar {
       actions.seed(Number.isSafeInteger(seed) && seed >= 0 ? seed : null);
     });
     this.#edit = h("button", { type: "button", title: "Show and change the scenario's text (e)", "aria-expanded": "false", onclick: actions.edit }, "Edit");
-    this.#lessons = h("button", { type: "button", title: "Lessons (l)", "aria-expanded": "false", onclick: actions.lessons }, "Lessons");
     const version = h("span", { class: "muted version" }, catalog.version);
     this.element = h(
       "header",
       { class: "topbar" },
       h("h1", {}, "Clearway", version),
-      this.#lessons,
-      h("label", {}, h("span", {}, "Scenario"), this.#scenario),
+      h(
+        "button",
+        { type: "button", class: "choose", title: "Gallery: choose what is shown (g)", "aria-haspopup": "dialog", "aria-keyshortcuts": "g", onclick: actions.gallery },
+        icon("gallery"),
+        h("span", { class: "visually-hidden" }, "Gallery, now: "),
+        this.#scene,
+      ),
       this.#edit,
       h("span", { class: "sides" }, h("label", {}, h("span", {}, "Left"), this.#left), h("label", {}, h("span", {}, "Right"), this.#right)),
       h("label", { class: "seed" }, h("span", {}, "Seed"), this.#seed),
       h(
         "span",
         { class: "switches" },
-        h("button", { type: "button", title: "Light or dark (d)", "aria-label": "Light or dark", onclick: actions.theme }, icon("theme")),
-        h("button", { type: "button", title: "Help and keys (?)", "aria-label": "Help and keys", onclick: actions.help }, "?"),
+        h("button", { type: "button", title: "Open a scenario from a file; it can be dropped on the page, too (o)", "aria-keyshortcuts": "o", onclick: actions.file }, "Open"),
+        h("button", { type: "button", title: "Copy a link to this moment (s)", "aria-keyshortcuts": "s", onclick: actions.share }, "Share"),
+        menu("Export", "Save the scenario, the picture or the finished flows", exports),
+        h("button", { type: "button", class: "sign", title: "Light or dark (d)", "aria-label": "Light or dark", onclick: actions.theme }, icon("theme")),
+        h("button", { type: "button", class: "sign", title: "Help and keys (?)", "aria-label": "Help and keys", onclick: actions.help }, "?"),
       ),
     );
   }
 
   /** Shows a view. */
-  show(view: View, editing: boolean, learning: boolean, seed: number | null, title: string | null): void {
-    let changed = this.#scenario.querySelector<HTMLOptionElement>("option[data-changed]");
-    changed?.remove();
-    this.#scenario.value = view.scenario;
-    if (view.text !== null) {
-      changed = h("option", { value: view.scenario, "data-changed": "" }, `${title ?? view.scenario}, changed`);
-      this.#scenario.prepend(changed);
-      this.#scenario.selectedIndex = 0;
-    }
+  show(view: View, editing: boolean, seed: number | null, title: string): void {
+    write(this.#scene, title);
     this.#left.value = view.left;
     this.#right.value = view.right;
     this.#seed.value = view.seed === null ? "" : String(view.seed);
     this.#seed.placeholder = seed === null ? "" : String(seed);
     this.#edit.setAttribute("aria-expanded", String(editing));
-    this.#lessons.setAttribute("aria-expanded", String(learning));
-  }
-
-  /** Hides what has no use on this page. */
-  hide(what: { lessons: boolean }): void {
-    this.#lessons.hidden = what.lessons;
   }
 }
 
@@ -98,8 +90,11 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ["←", "back to the time before; the run is simulated again up to there"],
   ["Home", "restart"],
   ["+ −", "faster, slower"],
+  ["g", "gallery: choose what is shown"],
   ["e", "show or hide the scenario's text"],
-  ["l", "show or hide the lessons"],
+  ["o", "open a scenario from a file"],
+  ["s", "copy a link to this moment"],
+  ["l", "show or hide the sentences of the lessons"],
   ["d", "light or dark"],
   ["Esc", "stay where the run has come to on the way to a time; else close, or select nothing"],
   ["?", "this help"],

@@ -117,7 +117,7 @@ export class Pane {
 
   /** Forgets the picture and the counts of the side before. */
   #clear(): void {
-    for (const canvas of [this.#links, this.#nodes, this.#upper]) this.#context(canvas);
+    for (const canvas of this.layers) this.#context(canvas);
     for (const words of [this.#title, this.#state]) write(words, "");
     for (const { value } of this.#counts.values()) write(value, "–");
   }
@@ -146,6 +146,19 @@ export class Pane {
     return this.#shape;
   }
 
+  /** The heading, and the layers of the picture with their size in pixels of the page, for export. */
+  get title(): string {
+    return this.#title.textContent ?? "";
+  }
+
+  get layers(): readonly HTMLCanvasElement[] {
+    return [this.#links, this.#nodes, this.#upper];
+  }
+
+  get size(): { readonly width: number; readonly height: number } {
+    return { width: this.#stage.clientWidth, height: this.#stage.clientHeight };
+  }
+
   /** True while drops flash or the pointer moves, so that the picture must be drawn though the run stands still. */
   get isMoving(): boolean {
     return this.#flashes.active || this.#pointed;
@@ -155,9 +168,11 @@ export class Pane {
     const { clientWidth: width, clientHeight: height } = this.#stage;
     if (!this.#side || width < 20 || height < 20) return;
     const scale = devicePixelRatio || 1;
-    for (const canvas of [this.#links, this.#nodes, this.#upper]) {
-      canvas.width = Math.round(width * scale);
-      canvas.height = Math.round(height * scale);
+    for (const canvas of this.layers) {
+      const [across, down] = [Math.round(width * scale), Math.round(height * scale)];
+      // A canvas that gets a size is blank, even if it had that size. Another side leaves the picture until it is drawn over.
+      if (canvas.width !== across) canvas.width = across;
+      if (canvas.height !== down) canvas.height = down;
     }
     this.#shape = geometry(this.#side.layout, width, height);
     this.#drawnLinks = this.#drawnNodes = "";
@@ -266,7 +281,7 @@ export class Pane {
       const line = item.firstElementChild as HTMLButtonElement;
       write(line, text);
       line.onclick = select;
-      item.style.color = color;
+      item.style.setProperty("--flow", color);
     });
     while (this.#top.children.length > flows.length) this.#top.lastElementChild!.remove();
   }

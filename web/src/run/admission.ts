@@ -7,7 +7,7 @@ import type { View } from "../state.ts";
 import type { Order } from "./side.ts";
 
 /** What a side of a scene simulates in a view, under the transport that is chosen for it. */
-export function orderOf(scene: Scene, view: View, index: number, choice: string): Order {
+export function orderOf(scene: Scene, view: Pick<View, "text" | "seed">, index: number, choice: string): Order {
   const side = scene.sides[index] ?? scene.sides[0]!;
   return {
     name: scene.name,

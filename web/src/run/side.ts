@@ -20,6 +20,11 @@ import { Rates } from "./rates.ts";
 /** Networks with more hosts show rates of links in place of packets, which would be wallpaper. */
 const MANY_HOSTS = 72;
 
+/** True if the rates of links are drawn in place of packets. */
+export function hasManyHosts(layout: Layout): boolean {
+  return layout.nodes.filter((node) => node.kind === "host").length > MANY_HOSTS;
+}
+
 /** The run as the engine has it, which may be ahead of what is shown. */
 interface Ahead {
   readonly progress: Progress;
@@ -62,7 +67,7 @@ export class Side {
     this.rates = new Rates(layout.ports.length);
     this.history = new History(layout.ports.length);
     this.progress = Side.#begun();
-    this.isLarge = layout.nodes.filter((node) => node.kind === "host").length > MANY_HOSTS;
+    this.isLarge = hasManyHosts(layout);
     this.#hostPorts = layout.ports.filter((port) => layout.nodes[port.from]!.kind === "host").map((port) => port.id);
   }
 
