@@ -121,6 +121,19 @@ def test_a_sweep_says_at_which_values_who_is_ahead(scenario: Path, tmp_path: Pat
     assert lost.endswith("at buffer 50 KB; expresspass lost none."), lost
 
 
+def test_named_cases_of_a_sweep_are_compared_under_their_names(scenario: Path, tmp_path: Path) -> None:
+    file = tmp_path / "cases.toml"
+    file.write_text(
+        f'scenario = "{scenario}"\n[cases.variant]\nplain = {{"transport.tell_end" = false}}\n'
+        'told = {"transport.tell_end" = true}\n[axes]\n"traffic.burst.senders" = [4, 8]\nseed = [1, 2, 3]\n'
+    )
+    first, *_, queue, lost = clearway.sweep(file, out=tmp_path / "out").findings
+    assert first.startswith("By the mean completion time "), first
+    assert "at senders 8" in first or "at all 2 points" in first, first
+    assert "under plain and" in queue, queue
+    assert lost == "No packet was lost in any run."
+
+
 def test_runs_over_the_values_of_a_key_say_what_a_sweep_says(scenario: Path) -> None:
     from clearway.findings import sweep_findings
 

@@ -28,8 +28,8 @@ def table(texts: Texts, words: int, palette: Palette) -> str:
     known = {label: dot(palette, label) for label in named if palette.knows(label)}
     kind = ['class="word"' if index < words else "" for index in range(len(head))]
     # A column of names of rows needs no heading, and an empty one would be read aloud.
-    cells = (("th" if name else "td", kind[i], name) for i, name in enumerate(head))
-    top = "".join(f"<{tag} {of}>{known.get(name, '')}{escape(name)}</{tag}>" for tag, of, name in cells)
+    heads = (("th" if name else "td", kind[i], name) for i, name in enumerate(head))
+    top = "".join(f"<{tag} {of}>{known.get(name, '')}{escape(name)}</{tag}>" for tag, of, name in heads)
     body = []
     for row in rows:
         cells = (

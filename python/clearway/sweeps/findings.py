@@ -20,9 +20,11 @@ def findings(sweep: Sweep) -> list[str]:
         return []
     setups: list[dict[str, Any]] = [json.loads(row["assumptions"] or "{}") for row in rows]
     labels = [transport_names(setup) or str(row.get("transport", "")) for row, setup in zip(rows, setups, strict=True)]
-    tells = {key: is_of_transport(key, name, rows, labels) for key, name in sweep.axes.items() if key != SEED}
-    places = [name for key, name in sweep.axes.items() if key in tells and not tells[key] and varies(rows, name)]
-    cases = [name for key, name in sweep.axes.items() if tells.get(key)]
+    varied = {key: name for key, name in sweep.axes.items() if key != SEED and varies(rows, name)}
+    cases = compared(rows, varied, labels)
+    places = [name for name in varied.values() if not goes_with(rows, name, cases)]
+    shown = next((name for name in varied.values() if name not in places and isinstance(rows[0][name], str)), None)
+    cases = [shown] if shown else cases
     units = {name: sweep.described["runs"][name].unit for name in places}
     for name in reversed(places):
         if sweep.frame[name].dtype.is_numeric():
@@ -36,6 +38,18 @@ def findings(sweep: Sweep) -> list[str]:
         for row, label in zip(rows, labels, strict=True)
     ]
     return [text for _, text in _clearway.sweep_findings(json.dumps(points))]
+
+
+def compared(rows: list[dict[str, Any]], varied: Mapping[str, str], labels: list[str]) -> list[str]:
+    """The columns of the axes that tell what is compared: transports and their keys, else the first of names."""
+    found = [name for key, name in varied.items() if is_of_transport(key, name, rows, labels)]
+    return found or [name for name in varied.values() if isinstance(rows[0][name], str)][:1]
+
+
+def goes_with(rows: list[dict[str, Any]], name: str, cases: list[str]) -> bool:
+    """True if an axis and those that are compared have one value for each other's, as the names of cases do."""
+    pairs = {(str(row[name]), tuple(str(row[case]) for case in cases)) for row in rows}
+    return bool(cases) and len(pairs) == len({one for one, _ in pairs}) == len({other for _, other in pairs})
 
 
 def varies(rows: list[dict[str, Any]], name: str) -> bool:
