@@ -47,7 +47,7 @@ clearwayd: ## Builds the daemon for Linux hosts and switches: target/release/cle
 	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 	  cargo build --release --locked --quiet -p clearway-linux --bin clearwayd
 
-run: build ## Runs the main job and writes out/report/index.html (about a minute once built).
+run: build ## Runs the main job and writes out/report/index.html (40 s to two minutes once built).
 	@$(BIN)/clearway demo
 
 test: build clearwayd ## Runs all tests, and says which it skipped and how to have them (20 to 24 minutes on 2 cores, build included).

@@ -130,7 +130,7 @@ def found(word: str | Path, *kinds: str) -> Path:
 
 
 def other_than_text(path: Path) -> str | None:
-    """What there is at a path in place of the file of a scenario or sweep, and what to do with it; None for a file."""
+    """Says what else than the file of a scenario or sweep a path is, and what to do with it; None for a file."""
     if is_folder(path):
         for record, inside in (("summary.json", "scenario.toml"), ("sweep.json", "sweep.toml")):
             if (path / record).is_file():

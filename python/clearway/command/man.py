@@ -18,7 +18,7 @@ Examples:
   clearway man --install                                  then: man clearway
 """
 
-#: What the page says besides the help of commands.
+#: Exit codes and variables of the environment, which the page explains besides the help of commands.
 STATUS = {
     "0": "All went well.",
     str(FAILED): "A simulation failed, or standard output can't be written.",
