@@ -8,6 +8,7 @@ from html import escape
 
 from matplotlib.figure import Figure
 
+from clearway import units
 from clearway.report.style import PAIRS, Palette, svg
 from clearway.texts import BEFORE_UNIT
 
@@ -29,11 +30,11 @@ def table(texts: Texts, words: int, palette: Palette) -> str:
     kind = ['class="word"' if index < words else "" for index in range(len(head))]
     # A column of names of rows needs no heading, and an empty one would be read aloud.
     heads = (("th" if name else "td", kind[i], name) for i, name in enumerate(head))
-    top = "".join(f"<{tag} {of}>{known.get(name, '')}{escape(name)}</{tag}>" for tag, of, name in heads)
+    top = "".join(f"<{tag} {of}>{known.get(name, '')}{plain(name)}</{tag}>" for tag, of, name in heads)
     body = []
     for row in rows:
         cells = (
-            f"<td {kind[i]}>{known.get(text, '') if i < words else ''}{escape(text)}</td>" for i, text in enumerate(row)
+            f"<td {kind[i]}>{known.get(text, '') if i < words else ''}{plain(text)}</td>" for i, text in enumerate(row)
         )
         body.append(f"<tr{' class=first' if words == 2 and row[0] else ''}>{''.join(cells)}</tr>")
     rows_html = f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(body)}</tbody></table>"
@@ -53,7 +54,9 @@ def picture(figure: Figure) -> str:
     titles = [text for axes in figure.axes if (text := axes.get_title(loc="left") or axes.get_ylabel())]
     label = escape(titles[0] if titles else "picture")
     style = f"min-width:{round(width * LEAST)}px;max-width:{round(width * MOST)}px"
-    return f'<figure><div role="img" aria-label="{label}" style="{style}">{svg(figure)}</div></figure>'
+    return (
+        f'<figure><div role="img" aria-label="{label}" style="{style}">{units.for_people(svg(figure))}</div></figure>'
+    )
 
 
 def card(content: str) -> str:
@@ -76,9 +79,14 @@ def folded(title: str, content: str, *, is_open: bool = False) -> str:
     return f"<details{' open' if is_open else ''}><summary>{prose(title)}</summary>{content}</details>"
 
 
+def plain(text: str) -> str:
+    """A text in HTML, with units as people write them."""
+    return escape(units.for_people(text))
+
+
 def prose(text: str) -> str:
     """A text of ours in HTML: what stands between backticks is code, and numbers stay with their units."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(BEFORE_UNIT.sub("\xa0", text)))
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(BEFORE_UNIT.sub("\xa0", units.for_people(text))))
 
 
 def found(sentences: Sequence[str], warnings: Sequence[str]) -> str:

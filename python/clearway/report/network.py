@@ -77,6 +77,7 @@ def picture(label: str, graph: Graph, queues: Queues, most: int, named: set[str]
             label_text = units.size(waited) if port in texts else ""
             heat.add(number[a], number[b], waited / most, f"{port}: at most {units.size(waited)} waited", label_text)
     longest = f"at most {units.size(queues[0][1])} waited, at {queues[0][0]}" if queues else "no data waited"
-    data = base64.b64encode(draw(graph, heat=heat, title=label, more=f"; {longest}").encode()).decode()
+    drawn = units.for_people(draw(graph, heat=heat, title=label, more=f"; {longest}"))
+    data = base64.b64encode(drawn.encode()).decode()
     alt = f"The network under {label}: {longest}."
     return f'<div class="scroll" tabindex="0"><img alt="{escape(alt)}" src="data:image/svg+xml;base64,{data}"></div>'
