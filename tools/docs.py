@@ -4,7 +4,8 @@
 a run, `docs/reference/command.md` and `python.md` from the options and docstrings of the package, and the parameter
 tables of `docs/protocols/` from the registry, wherever a page has the line `<!-- parameters: NAME -->`. The pictures of
 `docs/architecture.md` are drawn by `tools/architecture.py`. The scoreboard and the pages of papers in `docs/results`
-come from the records of figures beside them. The costs that `clearway list figures` says are estimated of all their
+come from the records of figures beside them, and so do the numbers of the front page, with those of speed and parity
+(`tools/front.py`). The costs that `clearway list figures` says are estimated of all their
 simulations.
 """
 
@@ -18,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import architecture
+import front
 import polars as pl
 import reference
 
@@ -262,6 +264,8 @@ def main() -> None:
     }
     for path in sorted((DOCS / "protocols").glob("*.md")):
         pages[path] = protocol_md(path.read_text("utf-8"))
+    front_page = DOCS / "README.md"
+    pages[front_page] = front.written(front_page.read_text("utf-8"), DOCS)
     results = readers.files(figures(), DOCS / "results" / "data")
     pages |= {DOCS / place: text for place, text in results.items()}
     left = readers.left_over(DOCS, results)

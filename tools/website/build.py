@@ -24,6 +24,8 @@ import stage
 ROOT = Path(__file__).parent.parent.parent
 STAGED = ROOT / "target" / "site" / "pages"
 SITE = ROOT / "out" / "site"
+#: The live page, which the site carries where `make web` has built it.
+LIVE = ROOT / "python" / "clearway" / "data" / "web" / "clearway.html"
 
 
 def main() -> int:
@@ -34,12 +36,14 @@ def main() -> int:
         return questions.check(SITE)
     for folder in (STAGED.parent, SITE):
         shutil.rmtree(folder, ignore_errors=True)
-    stage.stage(ROOT, STAGED)
+    stage.stage(ROOT, STAGED, has_live_page=LIVE.is_file())
     command = [sys.executable, "-m", "sphinx", "--builder", "html", "--quiet", "--fail-on-warning", "--jobs", "auto"]
     command += ["--conf-dir", str(Path(__file__).parent), "--doctree-dir", str(STAGED.parent / "doctrees")]
     done = subprocess.run([*command, str(STAGED), str(SITE)], env={**os.environ, "PYTHONHASHSEED": "0"})
     if done.returncode:
         return done.returncode
+    if LIVE.is_file():
+        shutil.copyfile(LIVE, SITE / "live.html")
     excerpts.write(SITE)
     print(f"wrote {SITE.relative_to(ROOT)}/index.html; open it in a browser")
     return questions.check(SITE)

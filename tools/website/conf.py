@@ -27,6 +27,7 @@ html_theme = "furo"
 html_title = "Clearway"
 html_static_path = [str(Path(__file__).parent / "static")]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_search_scorer = str(Path(__file__).parent / "scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
@@ -34,7 +35,7 @@ html_show_sphinx = False
 html_last_updated_fmt = None
 html_theme_options = {
     "navigation_with_keys": True,
-    "light_css_variables": {"color-brand-primary": "#1f6feb", "color-brand-content": "#0a58ca"},
+    "light_css_variables": {"color-brand-primary": "#0a58ca", "color-brand-content": "#0a58ca"},
     "dark_css_variables": {"color-brand-primary": "#58a6ff", "color-brand-content": "#6cb0ff"},
 }
 highlight_language = "text"

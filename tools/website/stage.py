@@ -32,13 +32,22 @@ SPLIT = "docs/scenario.md"
 SCOREBOARD = "docs/results/README.md"
 
 LINK = re.compile(r"(?P<head>!?\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\]]*\])*\])*\]\()(?P<link>[^()\s]+)(?P<tail>\))")
-PICTURE = re.compile(r"<picture>\s*<img alt=\"(?P<alt>[^\"]*)\" src=\"(?P<link>[^\"]+)\"[^>]*>\s*</picture>")
+PICTURE = re.compile(
+    r"<picture>\s*(?:<source srcset=\"(?P<still>[^\"]+)\" media=\"\(prefers-reduced-motion: reduce\)\">\s*)?"
+    r"<img alt=\"(?P<alt>[^\"]*)\" src=\"(?P<link>[^\"]+)\"[^>]*>\s*</picture>"
+)
 BULLET = re.compile(r"^(?:\*|\d+\.) \[[^\]]*\]\((?P<link>[^()\s#]+)\)", re.MULTILINE)
+#: The place of the link that opens the live page, and that link.
+LIVE = "<!-- live -->"
+OPEN = '<a href="live.html">Open it</a>, and move its sliders.'
 FENCE = re.compile(r"^(```.*?^```[ \t]*)$", re.MULTILINE | re.DOTALL)
 
 
-def stage(root: Path, out: Path) -> None:
-    """Writes all pages of the site, and the files that they show or link to, into a folder."""
+def stage(root: Path, out: Path, *, has_live_page: bool = False) -> None:
+    """Writes all pages of the site, and the files that they show or link to, into a folder.
+
+    With the live page, which stands beside the front page as `live.html`, the front page has a link that opens it.
+    """
     pages = {name: page(name) for name in names(root)}
     table_of = split.anchors((root / SPLIT).read_text("utf-8"))
     for name, target in pages.items():
@@ -47,6 +56,7 @@ def stage(root: Path, out: Path) -> None:
             for part, body in split.parts(text).items():
                 write(out / part, rewritten(body, Links(root, out, name, part, pages, table_of)))
             continue
+        text = text.replace(LIVE, OPEN if has_live_page else "")
         text = text + following(name, text) + tree(root, name, pages, target)
         write(out / target, rewritten(text, Links(root, out, name, target, pages, table_of)))
 
@@ -179,10 +189,16 @@ class Links:
         return target
 
 
+def image(found: re.Match[str]) -> str:
+    """A picture as the site has it: one that moves has a still one beside it, of which the style shows one."""
+    moving = f"![{found['alt']}]({found['link']})"
+    return f"{moving}{{.moving}} ![{found['alt']}]({found['still']}){{.still}}" if found["still"] else moving
+
+
 def rewritten(text: str, links: Callable[[str], str]) -> str:
     """A page with its links as on the site; code is left as it is."""
     parts = FENCE.split(text)
     for number in range(0, len(parts), 2):
-        prose = PICTURE.sub(lambda found: f"![{found['alt']}]({found['link']})", parts[number])
+        prose = PICTURE.sub(image, parts[number])
         parts[number] = LINK.sub(lambda found: found["head"] + links(found["link"]) + found["tail"], prose)
     return "".join(parts)

@@ -6,7 +6,7 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launch, open, ROOT } from '../tests/browser.mjs';
@@ -20,25 +20,25 @@ const STILL_US = 30;
 
 const folder = mkdtempSync(join(tmpdir(), 'opening-'));
 const browser = await launch();
-const page = await open(browser, '', { viewport: { width: 1000, height: 760 } });
+const page = await open(browser, '', { viewport: { width: 1000, height: 900 } });
 const clip = await page.evaluate(() => {
   const boxes = ['.captions', '.panes'].map((part) => document.querySelector(part).getBoundingClientRect());
   const top = Math.min(...boxes.map((box) => box.top));
   return { x: 0, y: top - 8, width: 1000, height: Math.max(...boxes.map((box) => box.bottom)) - top + 16 };
 });
 const pictures = [];
-for (let ended = false; !ended; ) {
+for (;;) {
   const path = join(folder, `${String(pictures.length).padStart(4, '0')}.png`);
   const begun = Date.now();
   await page.screenshot({ path, clip });
-  pictures.push({ path, begun });
-  ended = await page.evaluate(() => window.clearway.player.ended);
+  const { now, ended } = await page.evaluate(() => ({ now: window.clearway.player.now, ended: window.clearway.player.ended }));
+  // At the end the page offers what comes next, which is not a part of the scene.
+  if (ended) break;
+  pictures.push({ path, begun, now });
   await page.waitForTimeout(Math.max(0, EVERY_MS - (Date.now() - begun)));
 }
-await page.evaluate((at) => window.clearway.player.seek(at), STILL_US * 1e6);
-await page.waitForTimeout(1000);
-await page.screenshot({ path: join(ROOT, 'docs/img/opening.png'), clip });
 await browser.close();
+copyFileSync(pictures.find(({ now }) => now >= STILL_US * 1e6).path, join(ROOT, 'docs/img/opening.png'));
 
 const shown = pictures.flatMap(({ path, begun }, index) => {
   const next = pictures[index + 1]?.begun ?? begun + LAST_MS;

@@ -66,7 +66,8 @@ def heading(groups: Sequence[Group | Sweep]) -> str:
 def shell(title: str, body: str, foot: str) -> str:
     """A page around a body: its style, both themes, a heading and a foot."""
     css = files("clearway.report").joinpath("page.css").read_text("utf-8")
-    light, dark = f"--back:#f6f8fa;{variables(False)}", f"--back:#0d1117;{variables(True)}"
+    light = f"--back:#f6f8fa;--link:#0b57d0;{variables(False)}"
+    dark = f"--back:#0d1117;--link:#79b8ff;{variables(True)}"
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

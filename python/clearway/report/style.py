@@ -55,7 +55,6 @@ PAPERS = (
         "grid": "#d8dee4",
         "paper": "#ffffff",
         "alarm": "#b3261e",
-        "link": "#0b57d0",
     },
     {
         "ink": "#e6edf3",
@@ -63,7 +62,6 @@ PAPERS = (
         "grid": "#30363d",
         "paper": "#14181f",
         "alarm": "#ff8a80",
-        "link": "#79b8ff",
     },
 )
 
