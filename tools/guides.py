@@ -3,9 +3,10 @@
 
     tools/guides.py [--pictures] [PAGE ...]
 
-A page is one session in an empty folder. Files that it says to save are saved, its commands and its Python are run in
-their order, and each line of a `text` block must have been printed. With `--pictures`, pictures that a page makes and
-that `docs/img` has under the same name replace those.
+A page is one session in an empty folder; one with the line `<!-- after: OTHER.md -->` goes on in that of another. Files
+that it says to save are saved, its commands and its Python are run in their order, and each line of a `text` block must
+have been printed. With `--pictures`, pictures that a page makes and that `docs/img` has under the same name replace
+those.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ BLOCK = re.compile(
 )
 
 
+#: The page in whose folder a page goes on.
+AFTER = re.compile(r"^<!-- after: (\S+) -->$", re.MULTILINE)
+
+
 class PageError(Exception):
     """A page says what is not so."""
 
@@ -61,9 +66,12 @@ def commands(body: str) -> Iterator[str]:
 
 def run(page: Path, folder: Path) -> str:
     """Runs a page in a folder, which must be the current one, and returns what it printed."""
-    (folder / "scenarios").symlink_to(REPOSITORY / "scenarios")
     names: dict[str, object] = {}
     printed = ""
+    if before := AFTER.search(page.read_text("utf-8")):
+        run(page.parent / before[1], folder)
+    else:
+        (folder / "scenarios").symlink_to(REPOSITORY / "scenarios")
     env = {**os.environ, "COLUMNS": "120"}
     for block in BLOCK.finditer(page.read_text("utf-8")):
         body, language = block["body"], block["language"]

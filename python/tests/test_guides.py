@@ -44,6 +44,15 @@ def test_a_line_that_is_not_printed_is_named(tmp_path: Path) -> None:
     assert "page.md: this was not printed: no such scenario" in done.stderr
 
 
+def test_a_page_goes_on_in_the_folder_of_another(tmp_path: Path) -> None:
+    (tmp_path / "first.md").write_text("Save this as `a.txt`:\n\n```text\nkept\n```\n", "utf-8")
+    page = tmp_path / "second.md"
+    page.write_text("<!-- after: first.md -->\n\n```\ncat a.txt\n```\n\n```text\nkept\n```\n", "utf-8")
+    assert run(page).returncode == 0
+    page.write_text(page.read_text("utf-8").partition("\n")[2], "utf-8")
+    assert "a.txt" in run(page).stderr
+
+
 def test_a_command_that_fails_is_named(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```\nclearway run nothing.toml\n```\n", "utf-8")

@@ -12,6 +12,8 @@ import yaml
 from conftest import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "website"))
+sys.path.insert(0, str(REPOSITORY / "tools"))
+import front
 import split
 import stage
 
@@ -48,6 +50,37 @@ def test_a_page_for_each_table_has_the_anchors_of_the_whole_page(pages: dict[str
         headings = re.findall(r"^#+ (.*)$", pages[page], flags=re.MULTILINE)
         slugs = [split.slug(heading) for heading in headings]
         assert there in slugs or re.sub(r"-\d+$", "", there) in slugs, anchor
+
+
+def test_the_front_page_has_a_moving_scene_with_a_still_one_beside_it(pages: dict[str, str]) -> None:
+    front_page = pages["index.md"]
+    assert "](img/opening.webp){.moving}" in front_page
+    assert "](img/opening.png){.still}" in front_page
+    assert "make site" not in front_page
+    style = (REPOSITORY / "tools" / "website" / "static" / "site.css").read_text("utf-8")
+    assert re.search(
+        r"prefers-reduced-motion: reduce\) \{\s*img\.still \{ display: inline; \}\s*img\.moving \{ display: none", style
+    )
+
+
+def test_the_front_page_opens_the_live_page_where_the_site_has_it(tmp_path: Path, pages: dict[str, str]) -> None:
+    assert "live.html" not in pages["index.md"]
+    stage.stage(REPOSITORY, tmp_path, has_live_page=True)
+    assert '<a href="live.html">' in (tmp_path / "index.md").read_text("utf-8")
+
+
+def test_the_numbers_of_the_front_page_are_those_of_the_evidence(pages: dict[str, str]) -> None:
+    docs = REPOSITORY / "docs"
+    million, day = front.speed(docs)
+    speed = (docs / "results" / "speed.md").read_text("utf-8")
+    assert re.search(rf"^\| `{front.CASE}` \| [\d.,]+ \| {million:.2f} \|", speed, flags=re.MULTILINE)
+    agree, rows = front.parity(docs)
+    assert agree < rows, "the front page says of how many rows, also where some differ"
+    share, tested = front.claims(docs)
+    board = (docs / "results" / "README.md").read_text("utf-8")
+    assert f"| all | 238 | {tested} | {share:.0f} % |" in board
+    for said in (f"{million:.1f} million", day, f"{agree} of {rows} rows", f"{share:.0f} % of {tested} claims"):
+        assert said in pages["index.md"], said
 
 
 def test_links_of_the_repository_become_those_of_the_site(pages: dict[str, str]) -> None:

@@ -8,6 +8,8 @@ var splitQuery = (query) =>
 const FOLDERS = [
   [/^(how-to|start|tutorials)\//, 8],
   [/^(reference\/(definitions|columns)|explanation\/|scenario\/|protocols\/|lessons\/)/, 6],
+  [/^[^/]+$/, 7],
+  [/^reference\/(command|python)/, -8],
   [/^reference\//, 2],
   [/^project\/changes|^results\/index/, -8],
 ];
@@ -21,15 +23,20 @@ var Scorer = {
   partialTitle: 7,
   term: 5,
   partialTerm: 2,
-  // A page gains for every word of the question that is in one of its headings.
+  // A page gains for every word of the question that is in one of its headings, and much if it is about these words: if its
+  // name or its title has all of them, the more the fewer others it has.
   score: ([name, title, anchor, description, score]) => {
     const file = Search._index.docnames.indexOf(name);
     const stemmer = new Stemmer();
     const question = splitQuery((new URLSearchParams(location.search).get("q") ?? "").toLowerCase());
     const words = new Set(question.filter((word) => !stopwords.has(word)).map((word) => stemmer.stemWord(word)));
     const inHeadings = [...words].filter((word) => [Search._index.titleterms[word] ?? []].flat().includes(file));
+    const about = [name.replace(/\/index$/, "").split("/").pop(), Search._index.titles[file] ?? ""].map((text) => {
+      const own = new Set(splitQuery(text.toLowerCase()).filter((word) => !stopwords.has(word)).map((word) => stemmer.stemWord(word)));
+      return words.size > 0 && [...words].every((word) => own.has(word)) ? (60 * words.size) / own.size : 0;
+    });
     const [, folder] = FOLDERS.find(([pattern]) => pattern.test(name)) ?? ["", 0];
-    return score + 10 * inHeadings.length + folder;
+    return score + 10 * inHeadings.length + Math.max(...about) + folder;
   },
 };
 
