@@ -77,8 +77,8 @@ def check(site: Path) -> int:
     missed = 0
     for topic, page in TOPICS.items():
         if found_of[topic][:1] != [page]:
-            found = ", ".join(found_of[topic][:LOOKED_AT]) or "nothing"
-            print(f"search: {topic!r} leads to {found} and not first to {page}")
+            listed = ", ".join(found_of[topic][:LOOKED_AT]) or "nothing"
+            print(f"search: {topic!r} leads to {listed} and not first to {page}")
             missed += 1
     for question, (page, words) in QUESTIONS.items():
         found = found_of[question][:LOOKED_AT]
