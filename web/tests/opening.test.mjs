@@ -213,6 +213,7 @@ test('where the system asks for little motion the page opens still, with all cap
   await page.waitForTimeout(300);
   assert.equal(await now(page), 0);
   assert.deepEqual(await page.locator('.moments li span').allTextContents(), OPENING.captions.map((one) => one.text));
+  assert.deepEqual(await page.locator('.moments button').allTextContents(), OPENING.captions.map((one) => one.from));
   await page.getByRole('button', { name: 'Show 15 us' }).click();
   await page.waitForFunction(() => window.clearway.player.now === 15e6);
   await settled(page);
