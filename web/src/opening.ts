@@ -5,8 +5,9 @@ import data from "./opening.json";
 
 /** A sentence, shown from an instant on until the next one begins. */
 export interface Caption {
-  /** The simulated instant in ps. */
+  /** The simulated instant in ps, and as people write it. */
   readonly from: number;
+  readonly written: string;
   /** Simulated us a second while it is shown. */
   readonly speed: number;
   readonly text: string;
@@ -18,6 +19,7 @@ export const OPENING = { scenario: data.scenario, left: data.left, right: data.r
 /** The captions in their order. A test compares what they say with the simulation. */
 export const CAPTIONS: readonly Caption[] = data.captions.map(({ from, speed, text }) => ({
   from: timeOf(from),
+  written: from,
   speed: timeOf(speed.replace(/\/s$/, "")) / 1e6,
   text,
 }));

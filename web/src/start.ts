@@ -6,7 +6,7 @@
  *     <script type="application/json" id="clearway-start">{"format": 1, "scenarios": [...], "websocket": null}</script>
  *
  * Its content is JSON in which every `<` is written as \u003c. A page without the element (the site's, `vite dev`) starts
- * with the gallery, and so does one whose list of scenarios is empty. python/clearway/view/start.py writes the element.
+ * with the opening, and so does one whose list of scenarios is empty. python/clearway/view/start.py writes the element.
  */
 
 /** A file that a scenario names: its text, or its bytes in base 64 where they are no text (a packed list, for example). */
@@ -44,7 +44,7 @@ export interface StartScenario {
 
 /** The content of the element. */
 export interface Start {
-  /** The scenarios to choose from; the first is shown. Empty: the gallery is shown. */
+  /** The scenarios to choose from; the first is shown. Empty: the page starts with the opening. */
   scenarios: StartScenario[];
   /** Address of the native engine (ws://127.0.0.1:PORT/TOKEN/engine, in the element relative to the page's address);
    * null: the engine in the page is used. */
@@ -54,7 +54,7 @@ export interface Start {
 /** The version of this format, which the element names. */
 const FORMAT = 1;
 
-/** Reads the start from the page; a page without the element starts with the gallery. */
+/** Reads the start from the page; a page without the element starts with the opening. */
 export function readStart(page: Document = document): Start {
   const element = page.getElementById('clearway-start');
   return element ? parseStart(element.textContent ?? '', page.baseURI) : { scenarios: [], websocket: null };

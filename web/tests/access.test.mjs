@@ -125,6 +125,7 @@ for (const { name, skip, start } of BROWSERS) {
       const page = await browser.open('', { still: true });
       await pause(300);
       assert.deepEqual(await page.evaluate(() => [window.clearway.player.now, document.querySelectorAll('.moments li').length]), [0, 6]);
+      assert.deepEqual(await faults(page), []);
       await page.close();
     });
 

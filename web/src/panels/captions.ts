@@ -1,7 +1,6 @@
 /** The captions of the opening: one sentence at a time while it runs, or all of them in a list while it stands still. */
 
 import { h, write } from "../dom.ts";
-import * as format from "../format.ts";
 import { captionAt, CAPTIONS } from "../opening.ts";
 
 /** What the captions ask the page to do. */
@@ -46,9 +45,8 @@ export class Captions {
     this.#list = h(
       "ol",
       { class: "moments" },
-      ...CAPTIONS.map(({ from, text }) => {
-        const instant = format.duration(from);
-        const go = h("button", { type: "button", class: "link", "aria-label": `Show ${instant}`, onclick: () => actions.seek(from) }, instant);
+      ...CAPTIONS.map(({ from, written, text }) => {
+        const go = h("button", { type: "button", class: "link", "aria-label": `Show ${written}`, onclick: () => actions.seek(from) }, written);
         return h("li", {}, go, h("span", {}, text));
       }),
     );
@@ -67,7 +65,8 @@ export class Captions {
     this.element.hidden = false;
     this.#text.hidden = stage === "still" || stage === "skipped";
     this.#list.hidden = stage !== "still";
-    this.#offer.hidden = this.#gallery.hidden = this.#close.hidden = !isOver;
+    this.#offer.hidden = this.#close.hidden = !isOver;
+    this.#gallery.hidden = stage === "running";
     this.#play.hidden = this.#skip.hidden = isOver;
     this.#again.hidden = stage === "still";
   }
