@@ -270,7 +270,7 @@ def test_microseconds_are_read_with_either_letter(letters: str, folder: Path) ->
 @pytest.mark.parametrize("columns", [1, 20, 32, 40, 60, 80, 200])
 def test_tables_fit_into_the_columns_and_break_no_number(columns: int, with_results: Path) -> None:
     wide = plainly(["run", "small.toml", "--out", "wide"], with_results, COLUMNS="200").stdout.partition(
-        "flows completed"
+        "\nflows completed"
     )
     # The time that the processor took is another in each run.
     numbers = {word for word in wide[2].partition("speed")[0].split() if word[0].isdecimal()}

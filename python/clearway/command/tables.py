@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 OPTIONAL = ("mean slowdown", "p50 FCT", "p99 slowdown", "timeouts", "retransmits")
 #: Most letters of a line of sentences, which are hard to follow over a whole wide screen.
 WIDEST = 110
+#: Fewest letters of such a line, however narrow the screen is.
+NARROWEST = 20
 #: The last sentence where there are warnings.
 MIND = "Mind {} below before you rely on this."
 #: The space between two columns.
@@ -63,7 +65,9 @@ def print_findings(console: Console, lines: Sequence[str], warnings: Sequence[st
     """Prints what was found, a sentence or two a paragraph; the last points to warnings, where there are any."""
     pointed = [MIND.format("the warnings" if len(warnings) > 1 else "the warning")] if warnings else []
     for line in [*lines, *pointed]:
-        console.print(item(line, min(console.width, WIDEST)), markup=False, soft_wrap=True)
+        # A sentence has the letters of a table: a terminal shows microseconds as people write them, and a pipe `us`.
+        written = line.replace(" µs", " us")
+        console.print(item(written, max(NARROWEST, min(console.width, WIDEST))), markup=False, soft_wrap=True)
     if lines:
         console.print()
 
