@@ -71,7 +71,8 @@ def test_a_run_keeps_its_warnings_in_memory_and_in_its_folder(deaf: Path, tmp_pa
     assert clearway.run(deaf, set={"switch.marking": "20 packets"}).warnings == []
 
 
-def test_tables_have_marks_and_repeated_requests_are_no_timeouts(cli: Cli) -> None:
+def test_tables_have_marks_and_repeated_requests_are_no_timeouts(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     done = cli("compare", REPOSITORY / "scenarios" / "incast.toml", "--transports", "expresspass,dctcp,newreno")
     rows = {name: cells for name, *cells in (re.split(r"\s{2,}", line.strip()) for line in done.stdout.splitlines())}
     express, dctcp, newreno = rows["timeouts"]
