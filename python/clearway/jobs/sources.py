@@ -45,8 +45,10 @@ def engine_hash() -> str:
 def scenario_text(scenario: Mapping[str, Any]) -> str:
     """A scenario as text, with the content of each file that it names, wherever the package lies."""
     text = json.dumps(scenario, sort_keys=True)
-    read = [Path(one).read_text("utf-8") for one in strings(scenario) if one.startswith(HOME) and Path(one).is_file()]
-    return "\n".join([text.replace(json.dumps(HOME)[1:-1], ""), *read])
+    home = json.dumps(HOME)[1:-1]
+    named = strings(scenario) if home in text else ()
+    read = [Path(one).read_text("utf-8") for one in named if one.startswith(HOME) and Path(one).is_file()]
+    return "\n".join([text.replace(home, ""), *read])
 
 
 def strings(value: object) -> Iterator[str]:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
-from clearway.reproduce.stats import CONFIDENCE
-
+#: The share of all intervals that hold the mean.
+CONFIDENCE = 0.95
 #: Flows that a bucket needs before its 99th percentile is printed and judged.
 P99_FLOWS = 500
 
@@ -67,7 +67,7 @@ def interval(draws: Sequence[float], deviation: float, freedom: int) -> Interval
     mean = float(np.mean(draws))
     if math.isnan(deviation):
         return Interval(mean, math.nan, math.nan, len(draws))
-    half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, freedom)) * deviation / math.sqrt(len(draws))
+    half = float(stdtrit(freedom, 0.5 + CONFIDENCE / 2)) * deviation / math.sqrt(len(draws))
     return Interval(mean, mean - half, mean + half, len(draws))
 
 
