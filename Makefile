@@ -95,7 +95,7 @@ target/tools/bin/cargo-fuzz:
 	@tools/check-machine rust linker
 	cargo install cargo-fuzz --version 0.13.1 --locked --debug --root target/tools
 
-parity: build ## Compares completion times with those of the authors' simulators, on the same flows (about five minutes of one core).
+parity: build ## Compares completion times with those of the authors' simulators, on the same flows (about ten minutes of one core).
 	@$(BIN)/clearway parity
 
 # The program that is measured; cargo knows whether it is up to date.

@@ -146,6 +146,22 @@ def test_only_a_difference_whose_cause_is_listed_passes() -> None:
     assert not row(unfinished=1, causes={"mean": cause}).passes
 
 
+def test_a_difference_within_half_a_percent_at_both_ends_is_shown_and_fails_nothing() -> None:
+    """A shift by twice the width of both intervals: from +0.2 to +0.6 % in the second case."""
+    draws = [(1000.0, 5.0), (1000.1, 5.0), (1000.2, 5.0)]
+    half = 4.3027 * 0.1 / 3**0.5
+
+    def shifted(by: float) -> Row:
+        return Row("list", "S", 400, 0, [(mean + by, p99) for mean, p99 in draws], draws)
+
+    for sign in (1, -1):
+        little, more = shifted(sign * (4.9 - 2 * half)), shifted(sign * (5.2 - 2 * half))
+        assert little.agrees is False
+        assert columns(little, "mean")[-1].startswith("differs by ")
+        assert little.passes
+        assert not more.passes, "it may be more than half a percent"
+
+
 def test_a_row_that_differs_says_by_how_much_at_least_and_at_most() -> None:
     both = row(shift=1.0).measures["mean"]
     low, high = both.apart

@@ -54,6 +54,8 @@ class Case:
     lists: tuple[FlowList, ...]
     #: The scenario that runs the list of flows in this file.
     scenario: Callable[[Path], dict[str, Any]]
+    #: Runs of each list: seed 1 and those after it.
+    seeds: int = 5
     #: Completion times of a run in seconds, counted as `counted` says, in the order of its flows.
     fct: Callable[[Run], pl.Series] = fct_s
     #: Name, least size and first size that is too large.

@@ -45,7 +45,7 @@ def flow_list(load: float, seed: int) -> FlowList:
     )
 
 
-LISTS = (flow_list(0.5, 1),)
+LISTS = (flow_list(0.5, 1), flow_list(0.7, 2))
 
 
 def scenario(settings: dict[str, Any]) -> Callable[[Path], dict[str, Any]]:
@@ -73,6 +73,7 @@ CASES = tuple(
         counted="from the start of a flow to the arrival of its last acknowledgement at the sender",
         lists=LISTS,
         scenario=scenario(settings),
+        seeds=12,
         fct=acked_s,
     )
     for name, (word, settings) in TRANSPORTS.items()
