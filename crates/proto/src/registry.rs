@@ -145,8 +145,14 @@ macro_rules! transports {
                 }
             }
 
+            /// Answers whether hosts that receive flows of the transport have a shim.
+            pub fn has_shim(&self) -> bool {
+                match self { $(AnyTransport::$Variant(_) => <$Transport as Transport>::Shim::EXISTS,)+ }
+            }
+
             /// Makes the shim of a host that receives flows of the transport, if it has one.
             pub fn shim(&self, env: &ShimEnv) -> Option<AnyShim> {
+                assert!(env.line_rate > Rate::ZERO, "no host receives by a link without a rate");
                 match self {
                     $(AnyTransport::$Variant(params) => {
                         <$Transport>::shim(params, env).map(|shim| AnyShim::$Variant(Box::new(shim)))
@@ -396,6 +402,7 @@ transports! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::endpoint::Framing;
 
     #[test]
     fn every_default_limit_and_profile_can_be_read() {
@@ -413,6 +420,25 @@ mod tests {
                     .unwrap_or_else(|error| panic!("{}: {error}", info.name));
             }
         }
+    }
+
+    #[test]
+    fn a_transport_has_a_shim_exactly_if_it_makes_one() {
+        let env = ShimEnv { line_rate: Rate::gbps(10), framing: Framing::ETHERNET };
+        let mut with = Vec::new();
+        for info in TRANSPORTS {
+            let transport = AnyTransport::by_name(info.name).expect(info.name);
+            assert_eq!(transport.has_shim(), transport.shim(&env).is_some(), "{}", info.name);
+            with.extend(transport.has_shim().then_some(info.name));
+        }
+        assert_eq!(with, ["pac", "ictcp", "ack-shaper"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "no host receives by a link without a rate")]
+    fn no_shim_is_made_for_a_link_without_a_rate() {
+        let env = ShimEnv { line_rate: Rate::ZERO, framing: Framing::ETHERNET };
+        let _ = AnyTransport::by_name("pac").unwrap().shim(&env);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// The environment of a shim.
 #[derive(Clone, Copy, Debug)]
 pub struct ShimEnv {
-    /// The rate of the host's network card.
+    /// The rate of the host's network card, above zero: a shim may divide by it.
     pub line_rate: Rate,
     /// The sizes of frames.
     pub framing: Framing,
@@ -40,6 +40,9 @@ pub struct ShimStats {
 
 /// A shim at one host. The documentation of the module says how it is driven.
 pub trait Shim: std::fmt::Debug {
+    /// False for the shim of transports without one.
+    const EXISTS: bool = true;
+
     /// Handles a packet for a receiver, data or part of a handshake, before the receiver sees it.
     fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time);
 
@@ -68,6 +71,8 @@ pub trait Shim: std::fmt::Debug {
 pub enum NoShim {}
 
 impl Shim for NoShim {
+    const EXISTS: bool = false;
+
     fn handle_incoming(&mut self, _: u32, _: &Packet, _: Time) {
         match *self {}
     }

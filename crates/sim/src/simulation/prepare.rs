@@ -17,8 +17,8 @@ use crate::metrics::{Sampler, Spool, Window};
 use crate::model::{Class, Model, Pattern, Probe, Sample, Traffic};
 use crate::net::Networks;
 use crate::partition::Partition;
-use clearway_proto::{Entity, Rng, ShimEnv};
-use clearway_units::{Rate, Span, Time};
+use clearway_proto::{Entity, Rng};
+use clearway_units::{Span, Time};
 use std::sync::Arc;
 
 /// The least time between two barriers at which flows end: few of them in the time that a packet takes.
@@ -152,9 +152,7 @@ fn is_periodic(sample: &Sample) -> bool {
 /// without that, so nothing may show the order of these: traces, samples of flows, and shims, which serve flows in that
 /// order. Nor may a transport ask how many flows its host sends.
 fn starts_ahead(model: &Model) -> bool {
-    let env = ShimEnv { line_rate: Rate::ZERO, framing: model.framing };
-    let is_free =
-        |entry: &Traffic| !entry.transport.needs().host_flows && entry.transport.shim(&env).is_none();
+    let is_free = |entry: &Traffic| !entry.transport.needs().host_flows && !entry.transport.has_shim();
     let samples_flows = model.samples.iter().any(|sample| sample.what.traffic().is_some());
     model.traces.is_empty() && !samples_flows && model.traffic.iter().all(is_free)
 }
