@@ -88,6 +88,29 @@ impl Incast {
 }
 
 #[test]
+fn how_flows_are_cut_into_traffic_entries_changes_no_shim() {
+    for (name, profile) in [("pac", "ns2-1g"), ("ictcp", "ns2"), ("ack-shaper", "ns2")] {
+        let transport = with(name, &[("profile", profile)]);
+        let topology = Star { hosts: 17, rate: Rate::gbps(1), delay: Span::from_us(25) }.build().unwrap();
+        let flows: Vec<_> = (1..=16)
+            .map(|src| Flow { start: Time::ZERO + Span::from_us(3 * src as u64), ..flow(src, 0, 64_000) })
+            .collect();
+        let under = |parts: &[&[Flow]]| {
+            let mut model = network_for(&transport, topology.clone());
+            model.switch.classes[0].limit = Amount { bytes: Bytes::new(96_000), packets: u32::MAX };
+            for part in parts {
+                add(&mut model, &transport, part.to_vec());
+            }
+            let results = run(&model);
+            assert_eq!(results.summary.shims.len(), 1, "{name}: one shim at the one host that receives");
+            (results.flows.f64s("fct_s").to_vec(), results.summary.shims[0].stats)
+        };
+        let (together, cut) = (under(&[&flows]), under(&[&flows[..5], &flows[5..]]));
+        assert_eq!(together, cut, "{name}");
+    }
+}
+
+#[test]
 fn pac_fills_the_link_at_a_hundred_senders_where_tcp_collapses_pac_fig_13() {
     let pac = NS2_1G.run(&with("pac", &[("profile", "ns2-1g")]));
     assert!(pac.goodput > 0.8e9 && pac.timeout_ratio == 0.0, "{pac:?}");

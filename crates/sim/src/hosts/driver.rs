@@ -42,7 +42,7 @@ impl Hosts {
         Hosts {
             senders: Ends::default(),
             receivers: Ends::default(),
-            shims: Shims::default(),
+            shims: Shims::new(&model.traffic),
             finished: Vec::new(),
             rngs: (0..model.topology.hosts() as u64).map(stream).collect(),
             delay: model.host.processing_delay.clone(),

@@ -94,7 +94,7 @@ pub struct Summary {
 /// The counters of the shim of one host and traffic entry.
 #[derive(Clone, Debug)]
 pub struct ShimSummary {
-    /// The name of the traffic entry.
+    /// The name of the first traffic entry whose flows have the shim's transport, with the same settings.
     pub traffic: String,
     /// The name of the host.
     pub host: String,
