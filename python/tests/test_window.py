@@ -138,6 +138,16 @@ def test_traffic_entries_stand_side_by_side(whole: clearway.Run) -> None:
     assert [row[0] for row in of_burst[1]] == ["10-100 KB", "all"]
 
 
+def test_losses_in_a_window_are_those_of_the_entry_and_not_of_all() -> None:
+    all_of_it = {"measure.from": "0 us", "measure.until": "1 s", "switch.buffer": "40 KB", "transport.name": "newreno"}
+    run = clearway.run(TWO, set=all_of_it)
+    assert window(run).is_set
+    lost = traffic(run)["retransmits"].to_list()
+    assert lost == [int(run.flows.filter(pl.col("traffic") == name)["retransmits"].sum()) for name in ("web", "burst")]
+    assert 0 < lost[1] < lost[0], "the two can be told apart"
+    assert in_window(run)["retransmits"] == sum(lost)
+
+
 def test_a_scenario_with_one_traffic_entry_has_no_table_by_traffic() -> None:
     run = clearway.run({"topology": {"kind": "star"}, "transport": "dctcp", "traffic": [{"kind": "incast"}]})
     assert parts({"dctcp": run}) == []

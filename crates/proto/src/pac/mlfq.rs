@@ -257,6 +257,17 @@ mod tests {
         assert_eq!((queue.turn(), queue.level(1)), (Some(2), 1));
     }
 
+    #[test]
+    fn a_raised_flow_stays_at_the_top_for_as_many_bytes_as_a_new_one() {
+        let mut queue: Mlfq<u32> = Mlfq::new(2, 20_000, Discipline::RoundRobin);
+        queue.grow(1, 30_000);
+        queue.raise(1);
+        queue.grow(1, 20_000);
+        assert_eq!(queue.level(1), 0, "its size counts from zero");
+        queue.grow(1, 1);
+        assert_eq!(queue.level(1), 1);
+    }
+
     proptest! {
         #[test]
         fn every_item_comes_out_once_and_in_the_order_of_its_flow(

@@ -137,6 +137,13 @@ mod tests {
     }
 
     #[test]
+    fn red_at_exactly_kmax_marks_with_pmax_and_not_always() {
+        let red = RedMarker::new(&RedConfig::DEFAULT, Rate::gbps(100));
+        assert!(red.marks(1_600_000, || 0.1999));
+        assert!(!red.marks(1_600_000, || 0.2));
+    }
+
+    #[test]
     fn the_thresholds_of_red_grow_with_the_rate_of_the_port() {
         let red = RedMarker::new(&RedConfig::DEFAULT, Rate::gbps(400));
         assert!(!red.marks(1_600_000, || 0.0) && red.marks(6_400_001, || 1.0));

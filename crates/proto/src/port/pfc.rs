@@ -209,6 +209,28 @@ mod tests {
     }
 
     #[test]
+    fn at_exactly_the_threshold_a_packet_is_admitted_and_the_link_is_paused() {
+        // The threshold is half of 2,000 free bytes; the reserve of 4,096 is not shared.
+        for (wire, over) in [(4096 + 1000, 0), (4096 + 1001, 4096 + 1001)] {
+            let (mut memory, mut link) = (memory(2000), Ingress::new(Bytes::new(10_000), 0.5));
+            assert!(memory.admit(&mut link, wire));
+            assert_eq!(link.over, over, "{wire}");
+        }
+        // With 1,000 bytes held, 1,000 of 2,000 are free, and 1,001 of 2,001.
+        for (size, pauses) in [(2000, true), (2001, false)] {
+            let (mut memory, mut link) = (memory(size), Ingress::new(Bytes::new(10_000), 1.0));
+            assert!(memory.admit(&mut link, 4096 + 1000));
+            assert_eq!(memory.must_pause(&link), pauses, "{size}");
+        }
+        // 3,464 + 3,072 are the 6,536 bytes that are free.
+        for (held, resumes) in [(3464, true), (3465, false)] {
+            let (mut memory, mut link) = (memory(10_000), Ingress::new(Bytes::new(10_000), 1.0));
+            assert!(memory.admit(&mut link, 4096 + held));
+            assert_eq!(memory.may_resume(&link), resumes, "{held}");
+        }
+    }
+
+    #[test]
     fn a_packet_that_a_full_headroom_refuses_changes_no_account() {
         let mut memory = memory(0);
         let mut link = Ingress::new(Bytes::new(2500), 0.125);
