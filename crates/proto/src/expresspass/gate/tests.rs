@@ -115,6 +115,20 @@ fn a_lost_stop_is_repeated_when_credits_still_arrive_and_by_timer() {
 }
 
 #[test]
+fn the_request_of_a_new_session_is_repeated_as_early_as_the_first_one_however_often_the_stop_was() {
+    let mut gate = receiving(CONFIG, 1);
+    assert!(!gate.on_timer(0, us(20)));
+    assert_eq!(gate.take_signal(), Some(Signal::Stop));
+    for at in [220, 620, 1_420] {
+        assert!(gate.on_timer(0, us(at)), "no answer");
+        assert_eq!(gate.take_signal(), Some(Signal::Stop));
+    }
+    gate.on_data(us(2_000));
+    assert_eq!((gate.take_signal(), gate.session()), (Some(Signal::Request), 2));
+    assert_eq!(gate.next_timeout(), us(2_200));
+}
+
+#[test]
 fn a_stop_answered_with_a_gap_asks_for_credits_again() {
     let mut gate = receiving(CONFIG, 1);
     gate.on_timer(0, us(20));
