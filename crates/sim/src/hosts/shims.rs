@@ -80,7 +80,8 @@ impl Shims {
         id
     }
 
-    /// Hands over all shims with the first traffic entries of their transports. Answers the ids that `give` answers, by those here.
+    /// Hands over all shims with the first traffic entries of their transports. Answers the ids that `give` answers, by
+    /// those here.
     pub fn hand_over(self, mut give: impl FnMut(TrafficId, HostShim) -> ShimId) -> IdVec<ShimId, ShimId> {
         let Shims { shims, known, .. } = self;
         let mut traffic: Vec<(ShimId, TrafficId)> =
