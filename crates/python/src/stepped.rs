@@ -7,7 +7,7 @@ use clearway_schema::suggestion;
 use clearway_sim as sim;
 use clearway_sim::model::Model;
 use clearway_sim::{
-    DROP_REASONS, Described, Finished, FlowView, FrameKind, PacketView, Packets, Simulation, Values,
+    Described, DropReason, Finished, FlowView, FrameKind, PacketView, Packets, Simulation, Values,
 };
 use clearway_topology::PortId;
 use clearway_units::{Span, Time, UnitError};
@@ -218,17 +218,10 @@ fn ports(simulation: &Simulation) -> sim::Table {
         ("tx_credits", "credits", "credits sent", ints(|view| view.sent_credits)),
         ("marks", "packets", "packets that got an ECN mark here", ints(|view| view.marks)),
     ];
-    let names = ["drops_buffer", "drops_credit", "drops_loss", "drops_down"];
-    let docs = [
-        "packets dropped because the queue was full",
-        "credits dropped by the credit limit",
-        "packets lost on the link at random",
-        "packets dropped because the link was down",
-    ];
-    for reason in 0..DROP_REASONS.len() {
-        let values = Values::U64(views.iter().map(|view| view.drops[reason]).collect());
-        columns.push((names[reason], "packets", docs[reason], values));
-    }
+    columns.extend(DropReason::ALL.map(|why| {
+        let values = Values::U64(views.iter().map(|view| view.drops[why]).collect());
+        (why.column(), why.unit(), why.meaning(), values)
+    }));
     columns.extend([
         ("pauses", "", "times that flow control stopped a class of the port", ints(|view| view.pauses)),
         (

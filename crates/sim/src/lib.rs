@@ -26,13 +26,14 @@ mod warnings;
 
 pub use estimate::{EntryEstimate, Estimate, SeriesEstimate};
 pub use metrics::{
-    Column, Described, Ended, FlowCounts, Livelock, Measured, Results, Rows, ShimSummary, Spool, Spooled,
-    Store, Summary, Table, Values, WindowEnd,
+    Column, Described, Ended, FlowCounts, Hashed, Livelock, Measured, Results, Rows, ShimSummary, Spool,
+    Spooled, Store, Summary, Table, Values, WindowEnd,
 };
+pub use net::{ByReason, DropReason};
 pub use partition::{Partition, PartitionSummary};
 pub use simulation::{
-    BooksView, CheckpointError, ClassView, Clock, DROP_REASONS, Finished, FinishedFlow, FlowState, FlowView,
-    FrameKind, InFlight, Marks, PacketView, Packets, PartTimes, PortView, Progress, QueuedPacket, SeenPorts,
-    SimError, Simulation,
+    BooksView, CheckpointError, ClassView, Clock, Finished, FinishedFlow, FlowState, FlowView, FrameKind,
+    InFlight, Marks, PacketView, Packets, PartTimes, PortView, Progress, QueuedPacket, SeenPorts, SimError,
+    Simulation,
 };
 pub use warnings::{Warning, warnings};

@@ -5,8 +5,8 @@ mod common;
 
 use clearway_sim::model::*;
 use clearway_sim::{
-    Finished, FlowState, FrameKind, InFlight, PacketView, Packets, PortView, QueuedPacket, Results,
-    SeenPorts, Simulation, Values,
+    DropReason, Finished, FlowState, FrameKind, InFlight, PacketView, Packets, PortView, QueuedPacket,
+    Results, SeenPorts, Simulation, Values,
 };
 use clearway_topology::PortId;
 use clearway_units::{Span, Time};
@@ -102,8 +102,8 @@ fn check_table(ports: &[PortView], results: &Results) {
     column("tx_data_bytes", &|port| port.sent_data_bytes);
     column("tx_credits", &|port| port.sent_credits);
     column("marks", &|port| port.marks);
-    for (index, name) in ["drops_buffer", "drops_credit", "drops_loss", "drops_down"].iter().enumerate() {
-        column(name, &|port| port.drops[index]);
+    for why in DropReason::ALL {
+        column(why.column(), &|port| port.drops[why]);
     }
     if results.ports.column("pauses").is_some() {
         column("pauses", &|port| port.pauses);

@@ -3,9 +3,7 @@
 use crate::facts::facts;
 use clearway_findings::Facts;
 use clearway_sim::model::Model;
-use clearway_sim::{
-    ClassView, DROP_REASONS, Ended, FinishedFlow, FlowView, PacketView, PortView, Results, Simulation,
-};
+use clearway_sim::{ClassView, Ended, FinishedFlow, FlowView, PacketView, PortView, Results, Simulation};
 use clearway_topology::PortId;
 use clearway_units::map_of;
 use serde::Serialize;
@@ -107,7 +105,7 @@ impl Port {
             credit_queue_bytes: view.credit_queue_bytes,
             by_class: simulation.classes(port).map(class).collect(),
             queued: simulation.queued(port).into_iter().take(most).map(packet).collect(),
-            drops: map_of(DROP_REASONS.into_iter().zip(view.drops)),
+            drops: map_of(view.drops.iter().map(|(why, count)| (why.word(), count))),
             counters: Counters::new(&view),
             paused: view.is_paused,
             up: view.is_up,

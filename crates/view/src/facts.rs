@@ -2,7 +2,7 @@
 //! stored runs in the same way, and a test compares both.
 
 use clearway_findings::{Busiest, Drops, Facts, Observed, Queue, most_at_once};
-use clearway_sim::{Results, Table, Values};
+use clearway_sim::{ByReason, DropReason, Results, Table, Values};
 use std::cmp::Ordering;
 
 /// The facts on a run: of the window of measurement where the scenario sets it. The page gives them the name of the side.
@@ -109,7 +109,7 @@ fn queue(results: &Results, starts: &[f64], times: &[f64]) -> Option<Queue> {
         let rows: Vec<usize> = (0..results.flows.rows()).filter(behind).collect();
         most_at_once(&pick(starts, &rows), &pick(times, &rows))
     });
-    let dropped = ports.u64s("drops_buffer")[row];
+    let dropped = ports.u64s(DropReason::Buffer.column())[row];
     Some(Queue { port, bytes: bytes[row] as f64, dropped, flows_at_once })
 }
 
@@ -125,9 +125,15 @@ fn drops(results: &Results) -> Drops {
     if results.summary.measured.is_set {
         return Drops { all: sum("window_drops"), ..Drops::default() };
     }
-    let (full, random, down) = (sum("drops_buffer"), sum("drops_loss"), sum("drops_down"));
+    let dropped = ByReason::of(|why| sum(why.column()));
     let sent =
         |book: &[(&str, u64)]| book.iter().find(|(line, _)| *line == "sent").map_or(0, |(_, count)| *count);
     let packets = sent(&results.summary.packets) - sent(&results.summary.credits);
-    Drops { all: full + random + down, full, random, down, sent: packets }
+    Drops {
+        all: dropped.losses(),
+        full: dropped[DropReason::Buffer],
+        random: dropped[DropReason::Loss],
+        down: dropped[DropReason::Down],
+        sent: packets,
+    }
 }

@@ -3,7 +3,7 @@
 //! All numbers are little-endian, and every column starts at a multiple of eight bytes.
 
 use clearway_sim::{
-    FlowView, FrameKind, InFlight, Marks, Packets, PortView, Progress, SeenPorts, Simulation,
+    DropReason, FlowView, FrameKind, InFlight, Marks, Packets, PortView, Progress, SeenPorts, Simulation,
 };
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -186,8 +186,8 @@ impl Bytes {
             sent_data_bytes[row] = real(view.sent_data_bytes);
             sent_credits[row] = real(view.sent_credits);
             ecn_marks[row] = count(view.marks);
-            drops[row] = count(view.losses());
-            credit_drops[row] = count(view.credit_drops());
+            drops[row] = count(view.drops.losses());
+            credit_drops[row] = count(view.drops[DropReason::Credit]);
             pauses[row] = count(view.pauses_sent);
             cnps[row] = count(view.cnps);
             states[row] = [bits([view.is_paused, !view.is_up, view.is_transmitting])];

@@ -1,5 +1,6 @@
 //! The results of a run: tables of flows, ports and samples, and the totals.
 
+mod hash;
 mod ports;
 mod record;
 mod rows;
@@ -7,6 +8,7 @@ mod sampler;
 mod table;
 mod window;
 
+pub use hash::Hashed;
 pub use ports::port_table;
 pub use record::{Record, flow_table, slowdown};
 pub use rows::{Rows, Spool, Store};
@@ -151,27 +153,7 @@ impl Ended {
     }
 }
 
-impl Results {
-    /// Returns a hash of all that the simulated network did. It depends on scenario, seed and version only, and not on
-    /// what was observed, so it does not cover samples.
-    pub fn hash(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        self.flows.hash_into(&mut hasher);
-        finish_hash(hasher, &self.ports, &self.summary)
-    }
-}
-
 impl Spooled {
-    /// Returns the hash of [`Results::hash`].
-    ///
-    /// # Errors
-    /// If a file can't be read.
-    pub fn hash(&mut self) -> io::Result<String> {
-        let mut hasher = blake3::Hasher::new();
-        self.flows.hash_into(&mut hasher)?;
-        Ok(finish_hash(hasher, &self.ports, &self.summary))
-    }
-
     /// Returns the results with all rows in memory.
     ///
     /// # Errors
@@ -186,14 +168,4 @@ impl Spooled {
 /// Returns a table without a copy if nobody else holds it.
 fn own(table: Arc<Table>) -> Table {
     Arc::try_unwrap(table).unwrap_or_else(|shared| Table::clone(&shared))
-}
-
-/// Returns a hash after ports and books.
-fn finish_hash(mut hasher: blake3::Hasher, ports: &Table, summary: &Summary) -> String {
-    ports.hash_into(&mut hasher);
-    let books = [&summary.packets, &summary.bytes, &summary.credits];
-    for (name, count) in books.into_iter().flatten() {
-        hasher.update(name.as_bytes()).update(&count.to_le_bytes());
-    }
-    hasher.finalize().to_hex()[..32].to_string()
 }

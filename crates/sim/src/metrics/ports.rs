@@ -195,30 +195,17 @@ impl Ports<'_> {
     }
 
     /// The columns of marks and of dropped packets.
-    fn losses(&self) -> [Described; 5] {
-        let dropped = |reason| self.ints(move |p| self.nets.of(p).drops(p)[reason]);
-        [
-            (
-                "marks",
-                "packets",
-                "packets that got an ECN mark here",
-                self.ints(|p| self.nets.of(p).marks(p)),
-            ),
-            (
-                "drops_buffer",
-                "packets",
-                "packets dropped because the queue was full",
-                dropped(DropReason::Buffer),
-            ),
-            (
-                "drops_credit",
-                "credits",
-                "credits dropped by the credit limit: the normal fate of excess credits",
-                dropped(DropReason::Credit),
-            ),
-            ("drops_loss", "packets", "packets lost on the link at random", dropped(DropReason::Loss)),
-            ("drops_down", "packets", "packets dropped because the link was down", dropped(DropReason::Down)),
-        ]
+    fn losses(&self) -> impl Iterator<Item = Described> {
+        let marks = (
+            "marks",
+            "packets",
+            "packets that got an ECN mark here",
+            self.ints(|p| self.nets.of(p).marks(p)),
+        );
+        let dropped = |why: DropReason| {
+            (why.column(), why.unit(), why.meaning(), self.ints(|p| self.nets.of(p).drops(p)[why]))
+        };
+        std::iter::once(marks).chain(DropReason::ALL.map(dropped))
     }
 
     /// The columns of flow control, where there is any.

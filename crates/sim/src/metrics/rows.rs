@@ -3,6 +3,7 @@
 //!
 //! A part in the file has the values of its columns one after the other, then the texts of the columns of texts.
 
+use super::hash::Hashed;
 use super::table::{Column, Table, Values};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -253,20 +254,38 @@ impl Rows {
     pub fn hash_into(&mut self, hasher: &mut blake3::Hasher) -> io::Result<()> {
         let first = self.read(0)?;
         hasher.update(first.name.as_bytes());
-        let hashed = (0..first.columns.len()).filter(|index| !first.columns[*index].is_observation);
-        for index in hashed {
-            first.columns[index].hash_head(self.rows, hasher);
-            for part in 0..self.parts.len() {
-                match &self.parts[part] {
-                    Part::Memory(table) => table.columns[index].values.hash_into(hasher),
-                    Part::Stored(stored) => {
-                        let store = self.store.as_mut().expect("a part that is stored has a store");
-                        stored.column(store, index)?.values.hash_into(hasher);
-                    }
-                }
+        for (index, column) in first.columns.iter().enumerate() {
+            let is_hashed = match column.hashed {
+                Hashed::Always => true,
+                Hashed::WhereItCounts => self.any(index, Values::count)?,
+                Hashed::Never => false,
+            };
+            if is_hashed {
+                column.hash_head(self.rows, hasher);
+                self.any(index, |values| {
+                    values.hash_into(hasher);
+                    false
+                })?;
             }
         }
         Ok(())
+    }
+
+    /// Shows the values of a column part by part, until `found` answers true; answers whether it did.
+    fn any(&mut self, index: usize, mut found: impl FnMut(&Values) -> bool) -> io::Result<bool> {
+        for part in &self.parts {
+            let is_found = match part {
+                Part::Memory(table) => found(&table.columns[index].values),
+                Part::Stored(stored) => {
+                    let store = self.store.as_mut().expect("a part that is stored has a store");
+                    found(&stored.column(store, index)?.values)
+                }
+            };
+            if is_found {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 

@@ -105,6 +105,18 @@ quantities! {
     Paused = "paused_s";
 }
 
+impl Quantity {
+    /// The packets dropped for a reason.
+    fn dropped(why: DropReason) -> Quantity {
+        match why {
+            DropReason::Buffer => Quantity::DropsBuffer,
+            DropReason::Credit => Quantity::DropsCredit,
+            DropReason::Loss => Quantity::DropsLoss,
+            DropReason::Down => Quantity::DropsDown,
+        }
+    }
+}
+
 impl Sampler {
     /// A sampler whose rows leave memory if there is a spool.
     pub fn new(spool: Option<Box<dyn Spool>>) -> Sampler {
@@ -206,20 +218,23 @@ impl Sampler {
                 self.push(at, Quantity::PortRate, sent * 8.0 / at.seconds());
             }
             Probe::Drops(_) => {
-                self.count(at, Quantity::DropsBuffer, net.drops(port)[DropReason::Buffer]);
                 // Links that never lose or fail have no rows that say so again and again.
-                if !at.model.loss.is_empty() {
-                    self.count(at, Quantity::DropsLoss, net.drops(port)[DropReason::Loss]);
-                }
-                if !at.model.faults.is_empty() {
-                    self.count(at, Quantity::DropsDown, net.drops(port)[DropReason::Down]);
+                let is_possible = |why: DropReason| match why {
+                    DropReason::Buffer | DropReason::Credit => true,
+                    DropReason::Loss => !at.model.loss.is_empty(),
+                    DropReason::Down => !at.model.faults.is_empty(),
+                };
+                for (why, count) in
+                    net.drops(port).iter().filter(|(why, _)| why.is_loss() && is_possible(*why))
+                {
+                    self.count(at, Quantity::dropped(why), count);
                 }
             }
             Probe::Marks(_) => {
                 self.count(at, Quantity::Marks, net.marks(port));
             }
             Probe::CreditDrops(_) => {
-                self.count(at, Quantity::DropsCredit, net.drops(port)[DropReason::Credit])
+                self.count(at, Quantity::DropsCredit, net.drops(port)[DropReason::Credit]);
             }
             Probe::Pauses(_) => {
                 let (pauses, paused) = nets.stopped(port).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! Tables of results as columns, from which data frames, Parquet files and the hash are made.
 
+use super::hash::Hashed;
 use clearway_units::map_of;
 use std::collections::BTreeMap;
 use std::io;
@@ -24,8 +25,8 @@ pub struct Column {
     pub doc: &'static str,
     /// The values.
     pub values: Values,
-    /// True if the column tells how the run was observed, and not only what the network did. The hash leaves it out.
-    pub is_observation: bool,
+    /// The runs whose hashes cover the column.
+    pub hashed: Hashed,
 }
 
 /// A column as (name, unit, meaning, values).
@@ -80,13 +81,19 @@ impl Values {
 impl Table {
     /// Makes a table of these columns.
     pub fn new(name: &'static str, columns: impl IntoIterator<Item = Described>) -> Table {
-        let column = |(name, unit, doc, values)| Column { name, unit, doc, values, is_observation: false };
+        let column = |(column, unit, doc, values)| Column {
+            name: column,
+            unit,
+            doc,
+            values,
+            hashed: Hashed::of(name, column),
+        };
         Table { name, columns: columns.into_iter().map(column).collect() }
     }
 
     /// Adds columns that tell how the run was observed, which the hash leaves out.
     pub fn observe(&mut self, columns: impl IntoIterator<Item = Described>) {
-        let column = |(name, unit, doc, values)| Column { name, unit, doc, values, is_observation: true };
+        let column = |(name, unit, doc, values)| Column { name, unit, doc, values, hashed: Hashed::Never };
         self.columns.extend(columns.into_iter().map(column));
     }
 
@@ -135,12 +142,19 @@ impl Table {
         }
     }
 
-    /// Adds the names, units and values of all columns to a hash, but for those of observation.
+    /// Adds the names, units and values of the columns that a hash of this run covers.
     pub fn hash_into(&self, hasher: &mut blake3::Hasher) {
         hasher.update(self.name.as_bytes());
-        for column in self.columns.iter().filter(|column| !column.is_observation) {
-            column.hash_head(column.values.len(), hasher);
-            column.values.hash_into(hasher);
+        for column in &self.columns {
+            let is_hashed = match column.hashed {
+                Hashed::Always => true,
+                Hashed::WhereItCounts => column.values.count(),
+                Hashed::Never => false,
+            };
+            if is_hashed {
+                column.hash_head(column.values.len(), hasher);
+                column.values.hash_into(hasher);
+            }
         }
     }
 }
@@ -229,6 +243,15 @@ impl Values {
                 values.extend(more.iter().map(|index| places[*index as usize]));
             }
             _ => panic!("a column keeps its kind"),
+        }
+    }
+
+    /// Answers whether a value is there other than zero, or the first text.
+    pub fn count(&self) -> bool {
+        match self {
+            Values::U64(values) => values.iter().any(|value| *value != 0),
+            Values::F64(values) => values.iter().any(|value| *value != 0.0 && !value.is_nan()),
+            Values::Text(values, _) => values.iter().any(|value| *value != 0),
         }
     }
 

@@ -225,8 +225,7 @@ impl PortWindow {
     fn between(nets: &Networks, port: PortId, before: &Counts, seconds: f64) -> PortWindow {
         let (net, now) = (nets.of(port), Counts::of(nets, port));
         let ps = seconds * 1e12;
-        let dropped = |why| now.drops[why] - before.drops[why];
-        let drops_credit = dropped(DropReason::Credit);
+        let dropped = ByReason::of(|why| now.drops[why] - before.drops[why]);
         let longest = |queues: &mut dyn Iterator<Item = u64>| queues.max().unwrap_or(0);
         PortWindow {
             utilisation: now.used.since(before.used).share(net.ports[port].rate, seconds),
@@ -238,8 +237,8 @@ impl PortWindow {
             ),
             credit_queue_mean: (now.credits_area - before.credits_area) as f64 / ps,
             marks: now.marks - before.marks,
-            drops: DropReason::ALL.into_iter().map(dropped).sum::<u64>() - drops_credit,
-            drops_credit,
+            drops: dropped.losses(),
+            drops_credit: dropped[DropReason::Credit],
         }
     }
 }

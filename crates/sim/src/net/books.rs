@@ -1,65 +1,9 @@
 //! Double-entry books of packets, payload and credits: nothing appears or vanishes.
 
+use super::drop_reason::{ByReason, DropReason};
 use super::slab::{Parcel, Slab};
 use clearway_proto::{Header, Packet};
 use serde::{Deserialize, Serialize};
-use std::ops::{Index, IndexMut};
-
-/// The reasons for which packets are dropped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum DropReason {
-    /// The queue was full.
-    Buffer,
-    /// A credit found the queue of credits full: the normal fate of excess credits.
-    Credit,
-    /// The link lost it at random.
-    Loss,
-    /// The link was down.
-    Down,
-}
-
-impl DropReason {
-    /// All reasons, in the order of the tables.
-    pub const ALL: [DropReason; 4] =
-        [DropReason::Buffer, DropReason::Credit, DropReason::Loss, DropReason::Down];
-
-    /// The name of the reason in the books.
-    pub const fn name(self) -> &'static str {
-        match self {
-            DropReason::Buffer => "dropped, buffer",
-            DropReason::Credit => "dropped, credit limit",
-            DropReason::Loss => "dropped, random loss",
-            DropReason::Down => "dropped, link down",
-        }
-    }
-}
-
-/// A value for each reason for which packets are dropped.
-#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
-pub struct ByReason<T>([T; DropReason::ALL.len()]);
-
-impl<T> ByReason<T> {
-    /// The values in the order of [`DropReason::ALL`].
-    #[inline]
-    pub fn values(self) -> [T; DropReason::ALL.len()] {
-        self.0
-    }
-}
-
-impl<T> Index<DropReason> for ByReason<T> {
-    type Output = T;
-    #[inline]
-    fn index(&self, why: DropReason) -> &T {
-        &self.0[why as usize]
-    }
-}
-
-impl<T> IndexMut<DropReason> for ByReason<T> {
-    #[inline]
-    fn index_mut(&mut self, why: DropReason) -> &mut T {
-        &mut self.0[why as usize]
-    }
-}
 
 /// A count of packets, of their payload bytes and of the credits among them.
 #[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
@@ -143,7 +87,7 @@ impl Books {
         }
         let lines = |what: &str, of: fn(&Count) -> u64| {
             let mut lines = vec![("sent", of(&self.sent)), ("delivered", of(&self.delivered))];
-            lines.extend(DropReason::ALL.map(|why| (why.name(), of(&self.dropped[why]))));
+            lines.extend(DropReason::ALL.map(|why| (why.line(), of(&self.dropped[why]))));
             lines.push(("in flight", of(&in_flight)));
             let accounted: u64 = lines[1..].iter().map(|(_, count)| count).sum();
             if accounted == lines[0].1 {

@@ -1,8 +1,8 @@
 //! Ports with a limit for credits, which wait for the link and for tokens, and go before data.
 
-use super::books::DropReason;
 use super::credit_queue::WaitingCredit;
 use super::credits::Kept;
+use super::drop_reason::DropReason;
 use super::memory::Memory;
 use super::network::{Network, Next};
 use super::slab::Parcel;

@@ -1,9 +1,9 @@
 //! Looks at ports: what metrics read of them. All counts are as they are after everything that happened so far, so a
 //! plain port's are corrected here by the frames whose turn is known but has yet to come.
 
-use super::books::{ByReason, DropReason};
 use super::credit_queue::CreditQueue;
 use super::data_queue::DataQueue;
+use super::drop_reason::{ByReason, DropReason};
 use super::network::Network;
 use super::plain::PlainQueue;
 use super::port::{Sent, Used};

@@ -17,7 +17,7 @@
 //! | `looks.rs`, `shown.rs` | what metrics read of ports; packets as a viewer sees them |
 //! | `memory.rs`, `flow_control/` | the memory of switches |
 //! | `mechanisms.rs`, `notified.rs` | mechanisms of ports and their timers; the flows that they may notify |
-//! | `slab.rs`, `queue.rs`, `paths.rs`, `books.rs` | packets, their paths, and the count of them |
+//! | `slab.rs`, `queue.rs`, `paths.rs`, `books.rs`, `drop_reason.rs` | packets, their paths, the count of them, and why they are dropped |
 //! | `unseen.rs` | the packets that enter or leave without any of their ends |
 //! | `tap.rs` | what ports tell the recorder of a trace |
 //! | `recut.rs` | a run that goes on in other parts than those in which it was |
@@ -32,6 +32,7 @@ mod credit_classes;
 mod credit_queue;
 mod credits;
 mod data_queue;
+mod drop_reason;
 mod exchange;
 mod fetch;
 mod flow_control;
@@ -58,8 +59,8 @@ mod special;
 mod tap;
 mod unseen;
 
-pub use books::{ByReason, DropReason};
 pub use build::horizon;
+pub use drop_reason::{ByReason, DropReason};
 pub use flow_control::{FlowControlSummary, WATCH};
 pub use network::{Network, Next};
 pub use networks::Networks;

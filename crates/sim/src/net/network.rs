@@ -1,10 +1,11 @@
 //! The network, and the way of a packet through it: it enters, arrives at ports, waits and leaves, until it reaches its
 //! host or is dropped.
 
-use super::books::{Books, ByReason, DropReason};
+use super::books::Books;
 use super::cards::{Card, Cards};
 use super::credits::Credits;
 use super::data_queue::DataQueue;
+use super::drop_reason::{ByReason, DropReason};
 use super::exchange::Exchange;
 use super::link::Loss;
 use super::mechanisms::Mechanisms;

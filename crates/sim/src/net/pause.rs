@@ -1,6 +1,6 @@
 //! Priority flow control at ports: frames leave and are obeyed, packets wait in memory that is counted.
 
-use super::books::DropReason;
+use super::drop_reason::DropReason;
 use super::flow_control::{FlowControl, Frame};
 use super::network::Network;
 use super::paths::Paths;

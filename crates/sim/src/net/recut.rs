@@ -4,7 +4,7 @@
 //! Packets get other ids, as do the shims of hosts and the mechanisms of ports, whose events follow them. The events of one
 //! entity lie in one part, in which they keep their order, and no other order has a meaning.
 
-use super::books::ByReason;
+use super::drop_reason::ByReason;
 use super::memory::Memory;
 use super::network::Network;
 use super::networks::Networks;

@@ -99,7 +99,7 @@ impl Network {
         let is_at_rest = is_simple && out.wake_at == Time::MAX && out.waiting == 0 && out.paused.is_empty();
         debug_assert!(!is_at_rest || self.credits_waiting(port).packets == 0, "nobody wakes the port");
         // Counts only grow, and so does their sum.
-        is_at_rest.then(|| out.counted.packets + self.drops(port).values().iter().sum::<u64>())
+        is_at_rest.then(|| out.counted.packets + self.drops(port).iter().map(|(_, count)| count).sum::<u64>())
     }
 
     /// The credits that wait at a port under a rate limit.

@@ -1,6 +1,6 @@
 //! The slow path of a port: failed links, random loss, mechanisms, traces. Kept apart so that the fast path is one branch.
 
-use super::books::DropReason;
+use super::drop_reason::DropReason;
 use super::memory::Memory;
 use super::network::Network;
 use super::port::{ControlWork, Port, Special};

@@ -1,7 +1,7 @@
 //! The tap: what the ports that a trace covers tell its recorder. Such ports take the slow path of arrivals and
 //! departures, so a run without a trace pays nothing.
 
-use super::books::DropReason;
+use super::drop_reason::DropReason;
 use super::network::Network;
 use crate::ids::{ClassSet, PacketId};
 use crate::trace::{Held, Place, Recorder, Step, What};

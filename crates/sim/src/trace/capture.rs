@@ -1,7 +1,7 @@
 //! A trace as a pcapng file: a frame for each packet that leaves a port or is dropped there.
 
 use super::entry::{Entry, Step, Traced, What};
-use super::taken::{Trace, reason_word};
+use super::taken::Trace;
 use crate::ids::{ClassId, ClassSet, Id};
 use crate::net::DropReason;
 use clearway_proto::Extra;
@@ -117,7 +117,7 @@ fn dropped(why: DropReason, entry: &Entry) -> String {
         DropReason::Credit => format!("{} credits wait", entry.credits),
         _ => format!("{} B of data wait", entry.queued),
     };
-    format!("dropped here ({}): {waiting}", reason_word(why))
+    format!("dropped here ({}): {waiting}", why.phrase())
 }
 
 /// Classes as words, such as "classes 0, 2".

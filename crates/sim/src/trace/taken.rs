@@ -5,7 +5,6 @@ use super::recorder::Taken;
 use crate::ids::Id;
 use crate::metrics::{Table, Values};
 use crate::model::{self, Model, TraceFormat};
-use crate::net::DropReason;
 use clearway_proto::{Family, Framing, Header, Kind};
 use clearway_topology::{Port, PortId};
 use clearway_units::Time;
@@ -90,16 +89,6 @@ fn step_word(step: Step) -> &'static str {
     }
 }
 
-/// The word for the reason of a drop.
-pub(super) fn reason_word(why: DropReason) -> &'static str {
-    match why {
-        DropReason::Buffer => "buffer",
-        DropReason::Credit => "credit limit",
-        DropReason::Loss => "random loss",
-        DropReason::Down => "link down",
-    }
-}
-
 /// The number of a credit: that of the credit itself, or of the one that data spends.
 pub(super) fn credit_of(header: &Header) -> Option<u64> {
     match *header {
@@ -176,7 +165,7 @@ impl Trace {
             flows.push(&packet.map_or_else(String::new, |traced| scene.flow_name(traced.flow)));
             kinds.push(packet.map_or("pause", |traced| kind_word(traced.packet.kind())));
             reasons.push(match entry.step {
-                Step::Dropped(why) => reason_word(why),
+                Step::Dropped(why) => why.phrase(),
                 _ => "",
             });
         }

@@ -1,7 +1,7 @@
 //! A trace as a Perfetto trace: a track for each flow and each port, with counters of what waits.
 
 use super::entry::{Entry, FlowSpan, Step, Traced, What};
-use super::taken::{Trace, credit_of, kind_word, reason_word};
+use super::taken::{Trace, credit_of, kind_word};
 use crate::ids::{ClassSet, Id};
 use clearway_topology::{NodeId, PortId};
 use clearway_trace::perfetto::{Named, Note, Track, Unit, Writer};
@@ -144,7 +144,7 @@ impl Trace {
         };
         match entry.step {
             Step::Marked => instant("mark", None),
-            Step::Dropped(why) => instant("drop", Some(("reason", Note::Text(reason_word(why).into())))),
+            Step::Dropped(why) => instant("drop", Some(("reason", Note::Text(why.phrase().into())))),
             Step::Leaves { done } => {
                 writer.begin(entry.at, tracks.port, &name, &notes(), Some(traced.number));
                 writer.end(done, tracks.port);

@@ -2,7 +2,7 @@
 
 use super::super::run::Simulation;
 use super::packets::{FrameKind, Packets};
-use crate::net::DropReason;
+use crate::net::ByReason;
 
 /// The packets that were sent and what became of them, in all or of one kind. `sent` is the sum of all others, but for
 /// pause frames, which stand apart.
@@ -12,8 +12,8 @@ pub struct BooksView {
     pub sent: u64,
     /// The packets delivered to ends of flows.
     pub delivered: u64,
-    /// The packets dropped, by reason, in the order of [`super::DROP_REASONS`].
-    pub dropped: [u64; DropReason::ALL.len()],
+    /// The packets dropped, by reason.
+    pub dropped: ByReason<u64>,
     /// The packets that wait at ports.
     pub queued: u64,
     /// The packets on links.
@@ -38,7 +38,7 @@ impl Simulation {
         BooksView {
             sent: books.sent.packets,
             delivered: books.delivered.packets,
-            dropped: DropReason::ALL.map(|why| books.dropped[why].packets),
+            dropped: ByReason::of(|why| books.dropped[why].packets),
             queued: packets.queued.len() as u64,
             in_flight: (packets.in_flight.len() - pauses) as u64,
             at_hosts: self.nets.iter().map(|net| net.handled_later()).sum(),
@@ -52,7 +52,7 @@ impl Simulation {
 impl BooksView {
     /// True if nothing appeared or vanished.
     pub fn balance(&self) -> bool {
-        let dropped: u64 = self.dropped.iter().sum();
+        let dropped: u64 = self.dropped.iter().map(|(_, count)| count).sum();
         let there = self.queued + self.in_flight + self.at_hosts;
         self.sent == self.delivered + dropped + there
             && self.pauses_sent == self.pauses_obeyed + self.pauses_in_flight

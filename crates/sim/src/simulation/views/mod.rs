@@ -22,4 +22,4 @@ pub use books::BooksView;
 pub use finished::{Finished, FinishedFlow};
 pub use flows::{FlowState, FlowView};
 pub use packets::{FrameKind, InFlight, PacketView, Packets};
-pub use ports::{ClassView, DROP_REASONS, PortView, SeenPorts};
+pub use ports::{ClassView, PortView, SeenPorts};

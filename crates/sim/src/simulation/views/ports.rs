@@ -2,13 +2,9 @@
 
 use super::super::run::Simulation;
 use crate::ids::{ClassId, Id};
-use crate::net::{DropReason, Waiting};
+use crate::net::{ByReason, Waiting};
 use clearway_topology::PortId;
 use clearway_units::Span;
-
-/// The reasons for which ports drop packets, in the order of [`PortView::drops`]: the queue had no room, the credit limit,
-/// random loss on the link, the link was down.
-pub const DROP_REASONS: [&str; DropReason::ALL.len()] = ["buffer", "credit", "loss", "down"];
 
 /// An output port at this instant. Its counters are totals since the start of the run.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +29,8 @@ pub struct PortView {
     pub sent_credits: u64,
     /// The packets that got an ECN mark here.
     pub marks: u64,
-    /// The packets dropped here, by reason, in the order of [`DROP_REASONS`].
-    pub drops: [u64; DropReason::ALL.len()],
+    /// The packets dropped here, by reason.
+    pub drops: ByReason<u64>,
     /// The pause frames that this port sent over its link and that stop a class, to stop the port at the other end.
     pub pauses_sent: u64,
     /// The times that flow control stopped a class of this port.
@@ -49,19 +45,6 @@ pub struct PortView {
     pub is_up: bool,
     /// True while a frame is leaving.
     pub is_transmitting: bool,
-}
-
-impl PortView {
-    /// The packets dropped for any reason but the credit limit.
-    pub fn losses(&self) -> u64 {
-        let [buffer, _, loss, down] = self.drops;
-        buffer + loss + down
-    }
-
-    /// The credits dropped by the credit limit: the normal fate of excess credits.
-    pub fn credit_drops(&self) -> u64 {
-        self.drops[1]
-    }
 }
 
 /// What a viewer remembers of ports from look to look, so that it is shown only those that changed.
@@ -128,7 +111,7 @@ impl Simulation {
             sent_data_bytes: sent.payload,
             sent_credits: sent.credits,
             marks: net.marks(port),
-            drops: net.drops(port).values(),
+            drops: net.drops(port),
             pauses_sent: sent_to.unwrap_or_default().0,
             pauses,
             paused_for,
