@@ -45,7 +45,7 @@ TOPICS = {
     "memory": "memory.html",
     "threads": "threads.html",
     "PFC": "explanation/pfc.html",
-    "flow control": "flow-control.html",
+    "flow control": "explanation/pfc.html",
     "traces": "traces.html",
     "seeds": "how-to/seeds-and-windows.html",
     "glossary": "glossary.html",
