@@ -34,8 +34,8 @@ FOLDERS = ("start", "tutorials", "how-to", "explanation")
 RUN = re.compile(r"(clearway (?!completion|demo|reproduce|testbed|view)|cat |diff )")
 #: What a `text` block leaves out.
 LEFT_OUT = "..."
-#: The mark of a `text` block that no program printed.
-FORMULA = "formula"
+#: Marks of `text` blocks that no command of the page printed: formulas, and what other programs read or print.
+UNPRINTED = {"formula", "elsewhere"}
 #: A code block, after the name of the file that it is to be saved as, if there is one.
 BLOCK = re.compile(
     r"(?:[Ss]ave\s+this\s+as\s+`(?P<file>[\w./-]+)`:\n\n)?^```(?P<language>\w*)(?P<info>[^\n]*)\n(?P<body>.*?)^```$",
@@ -88,7 +88,7 @@ def run(page: Path, folder: Path) -> str:
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 exec(compile(body, page.name, "exec"), names)
             printed += out.getvalue()
-        elif language == "text" and FORMULA not in block["info"]:
+        elif language == "text" and not UNPRINTED & set(block["info"].split()):
             compare(page, body, printed)
     return printed
 

@@ -70,7 +70,7 @@ size = \"64 KB\"
 Mbps, Kbps, bps), `\"384.5 KB\"` (TB, GB, MB, KB, B). 1 KB is 1000 B; GiB, MiB and KiB are binary. A host is written by its name
 in the network, `\"h0\"`, or by its number, `0`. A port is written by both ends of its link, the sending end first: `\"tor0->h3\"`.
 Many switches have a second name that says what they are, such as `leaf0` or `pod1-agg0`, which is accepted everywhere; results show
-the first one. [`clearway show`](networks.md) draws a network with its names.
+the first one. [`clearway show`](how-to/own-network-and-flows.md) draws a network with its names.
 
 **Mistakes.** Clearway refuses an unknown key, a wrong unit, a value out of range, or a host that does not exist before anything
 runs. The message is one line with the file, the line, the key, the value, and what would be right. No key is ignored: a key
