@@ -121,7 +121,7 @@ A run writes a folder, which `clearway.load` and `clearway report` read:
 | `flows.parquet` | a row for each flow |
 | `ports.parquet` | a row for each output port |
 | `samples.parquet` | a row for each sample of each series |
-| `trace-NAME.parquet`, `.pcapng`, `.perfetto-trace` | the events of each [trace](traces.md) |
+| `trace-NAME.parquet`, `.pcapng`, `.perfetto-trace` | the events of each [trace](how-to/traces.md) |
 | `summary.json` | the totals, how the run was asked for, and what it cost |
 
 In Python they are `run.flows`, `run.ports`, `run.samples`, `run.trace(NAME)`, `run.summary` and `run.scenario`, and

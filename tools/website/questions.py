@@ -46,7 +46,7 @@ TOPICS = {
     "threads": "threads.html",
     "PFC": "explanation/pfc.html",
     "flow control": "explanation/pfc.html",
-    "traces": "traces.html",
+    "traces": "how-to/traces.html",
     "seeds": "how-to/seeds-and-windows.html",
     "glossary": "glossary.html",
     "clearwayd": "clearwayd.html",
