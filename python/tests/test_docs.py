@@ -27,9 +27,9 @@ WRITTEN = [
     *(path for path in sorted(DOCS.rglob("*.md")) if path.parent != DOCS / "results"),
 ]
 #: Pages whose Python blocks are one program each.
-PYTHON = ["README.md", "docs/guide.md", "docs/sweeps.md"]
+PYTHON = ["README.md", "docs/guide.md"]
 #: Pages whose commands are run in every test, since they take a moment; those of all other pages only with `--full`.
-QUICK = ["README.md", "docs/guide.md", "docs/sweeps.md"]
+QUICK = ["README.md", "docs/guide.md"]
 #: Pages that test_guides.py runs from the first line to the last.
 GUIDES = [path for path in WRITTEN if path.parent.name in ("start", "tutorials", "how-to", "explanation")]
 #: Commands that are not run here: they take minutes, configure the machine, or need the page that `make web` builds.

@@ -19,7 +19,7 @@ from urllib.parse import quote
 QUESTIONS = {
     "how to add loss to a link": ("how-to/loss-and-failure.html", "[[loss]]"),
     "what slowdown means": ("reference/definitions.html", "ideal_fct_s"),
-    "how to run on Slurm": ("how-to/cluster.html", "sbatch"),
+    "how to run on Slurm": ("how-to/sweeps.html", "sbatch"),
     "why Fig. 10's naive case differs": ("how-to/reproduce-a-figure.html", "Why does the naive case"),
     "how to import an HPCC topology": ("how-to/own-network-and-flows.html", "hpcc-file"),
 }
@@ -55,7 +55,7 @@ TOPICS = {
     "speed": "results/speed.html",
     "cite": "how-to/cite.html",
     "stability": "explanation/stability.html",
-    "Slurm": "how-to/cluster.html",
+    "Slurm": "how-to/sweeps.html",
     "read a table": "start/read-a-table.html",
 }
 #: The number of results that a reader looks at.
