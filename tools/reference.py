@@ -35,7 +35,7 @@ module in them. The docstrings of the package are the source of this page, and `
 Tables are [Polars](https://docs.pola.rs) data frames, whose columns [results](../results.md) lists. Times are in
 seconds, sizes in bytes and rates in bits per second, as the names of columns say.
 
-The [guide](../guide.md#4-in-python) shows these functions at work.
+[Clearway in Python](../how-to/python.md) shows these functions at work.
 """
 
 #: The sections of the page on Python: what each holds. Names of `clearway` that no section has are in the last.

@@ -27,9 +27,9 @@ WRITTEN = [
     *(path for path in sorted(DOCS.rglob("*.md")) if path.parent != DOCS / "results"),
 ]
 #: Pages whose Python blocks are one program each.
-PYTHON = ["README.md", "docs/guide.md"]
+PYTHON = ["README.md"]
 #: Pages whose commands are run in every test, since they take a moment; those of all other pages only with `--full`.
-QUICK = ["README.md", "docs/guide.md"]
+QUICK = ["README.md"]
 #: Pages that test_guides.py runs from the first line to the last.
 GUIDES = [path for path in WRITTEN if path.parent.name in ("start", "tutorials", "how-to", "explanation")]
 #: Commands that are not run here: they take minutes, configure the machine, or need the page that `make web` builds.
@@ -68,7 +68,7 @@ def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.Monk
         exec(compile(block, f"{page}, block {number}", "exec"), names)
 
 
-@pytest.mark.parametrize("page", ["docs/guide.md", "docs/scenario.md"])
+@pytest.mark.parametrize("page", ["docs/how-to/write-a-scenario.md", "docs/scenario.md"])
 def test_toml_examples_are_scenarios(page: str) -> None:
     examples = blocks((REPOSITORY / page).read_text("utf-8"), "toml")
     assert examples

@@ -75,4 +75,4 @@ def following(title: str) -> str:
     """The line that says where to read on."""
     if not title:
         return "**Next:** [what a run writes](results.md), or the [list of all tables](scenario.md)."
-    return f"**Next:** [{title}](#{slug(title)}), or [write a scenario](writing-scenarios.md)."
+    return f"**Next:** [{title}](#{slug(title)}), or [write a scenario](how-to/write-a-scenario.md)."

@@ -47,9 +47,8 @@ const INTRODUCTION: &str = "\
 # Scenario files
 
 A scenario describes what to simulate: a network, its traffic, and what to observe. It is a TOML file; `--set key=value` and
-Python set the same keys. `make docs` writes this page from the declarations that read the files, so it names every key. The
-[guide](guide.md) builds a scenario step by step, and [writing scenarios](writing-scenarios.md) tells how an editor and the
-command help with it.
+Python set the same keys. `make docs` writes this page from the declarations that read the files, so it names every key.
+[Write a scenario](how-to/write-a-scenario.md) builds one step by step, and tells how an editor and the command help with it.
 
 ```toml
 [topology]
