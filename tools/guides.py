@@ -30,6 +30,11 @@ DOCS = REPOSITORY / "docs"
 PICTURES = DOCS / "img"
 #: Folders whose pages are run as a whole.
 FOLDERS = ("start", "tutorials", "how-to", "explanation")
+#: Pages of these folders that are no session of a reader: their blocks are checked one by one, as those of other pages.
+APART = (
+    *("how-to/add-a-transport", "how-to/clearwayd", "how-to/linux-switch", "how-to/live-page"),
+    *("explanation/memory", "explanation/threads"),
+)
 #: Commands of pages that are run; others configure the machine or take minutes.
 RUN = re.compile(r"(clearway (?!completion|demo|reproduce|testbed|view)|cat |diff )")
 #: What a `text` block leaves out.
@@ -53,7 +58,8 @@ class PageError(Exception):
 
 def pages() -> list[Path]:
     """The pages that teach."""
-    return sorted(page for folder in FOLDERS for page in (DOCS / folder).rglob("*.md"))
+    apart = {DOCS / f"{name}.md" for name in APART}
+    return sorted(page for folder in FOLDERS for page in (DOCS / folder).rglob("*.md") if page not in apart)
 
 
 def commands(body: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 //! Control frames: requests, stops, credits and their answers, straight over Ethernet.
 //!
-//! `docs/wire-format.md` specifies the format, byte by byte.
+//! `docs/reference/wire-format.md` specifies the format, byte by byte.
 
 use super::{FlowKey, MacAddr};
 use crate::datapath::{FRAME_LEN, Frame};
