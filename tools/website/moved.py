@@ -1,7 +1,7 @@
 """Leads from the address that a page had to the page that has its text now, so that links and bookmarks still work.
 
 A page of a few lines stands at the old address. It names the new one for search engines and goes there, to the same
-heading, which extensions of Sphinx for this leave out: of an address behind a `#` no server hears.
+heading: what follows the `#` of an address is known to the browser alone, and to no server.
 """
 
 from __future__ import annotations
