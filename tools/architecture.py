@@ -1,4 +1,4 @@
-"""Draws the two pictures of `docs/architecture.md`: the rooms of the code, and the way of a packet through them.
+"""Draws the two pictures of `docs/explanation/architecture.md`: the rooms of the code, and a packet's way through them.
 
 `tools/docs.py` writes them with the other generated parts of `docs/`.
 """

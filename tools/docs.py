@@ -1,12 +1,12 @@
 """Writes the generated parts of `docs/`; with `--check`, only says whether they are up to date.
 
-`docs/scenario.md` and `docs/scenario.schema.json` come from the scenario schema, `docs/results.md` from the columns of
-a run, `docs/reference/command.md` and `python.md` from the options and docstrings of the package, and the parameter
-tables of `docs/protocols/` from the registry, wherever a page has the line `<!-- parameters: NAME -->`. The pictures of
-`docs/architecture.md` are drawn by `tools/architecture.py`. The scoreboard and the pages of papers in `docs/results`
-come from the records of figures beside them, and so do the numbers of the front page, with those of speed and parity
-(`tools/front.py`). The costs that `clearway list figures` says are estimated of all their
-simulations.
+`docs/reference/scenario.md` and `docs/scenario.schema.json` come from the scenario schema, `docs/reference/results.md`
+from the columns of a run, `docs/reference/command.md` and `python.md` from the options and docstrings of the package,
+and the parameter tables of `docs/protocols/` from the registry, wherever a page has the line
+`<!-- parameters: NAME -->`. The pictures of `docs/explanation/architecture.md` are drawn by `tools/architecture.py`.
+The scoreboard and the pages of papers in `docs/results` come from the records of figures beside them, and so do the
+numbers of the front page, with those of speed and parity (`tools/front.py`). The costs that `clearway list figures`
+says are estimated of all their simulations.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ A run writes a folder, which `clearway.load` and `clearway report` read:
 | `flows.parquet` | a row for each flow |
 | `ports.parquet` | a row for each output port |
 | `samples.parquet` | a row for each sample of each series |
-| `trace-NAME.parquet`, `.pcapng`, `.perfetto-trace` | the events of each [trace](traces.md) |
+| `trace-NAME.parquet`, `.pcapng`, `.perfetto-trace` | the events of each [trace](../how-to/traces.md) |
 | `summary.json` | the totals, how the run was asked for, and what it cost |
 
 In Python they are `run.flows`, `run.ports`, `run.samples`, `run.trace(NAME)`, `run.summary` and `run.scenario`, and
@@ -151,12 +151,12 @@ except `commit`, `profile` and `measured` in the summary.
 Without `--out`, `clearway run` writes to `out/SCENARIO-TRANSPORT` and `clearway compare` to `out/SCENARIO`; a seed
 and settings that the command line gives are added to the name, as in `out/incast-dctcp-seed-7-switch.buffer-1MB`.
 
-[Definitions](reference/definitions.md) has the formulas of what commands print from these tables.
+[Definitions](definitions.md) has the formulas of what commands print from these tables.
 """
 
 
-NEXT = """**Next:** the [definitions](reference/definitions.md) of the figures that commands print, or
-[Python](reference/python.md#clearwayrun), which gives these tables as data frames.
+NEXT = """**Next:** the [definitions](definitions.md) of the figures that commands print, or
+[Python](python.md#clearwayrun), which gives these tables as data frames.
 """
 
 
@@ -254,9 +254,9 @@ def costs_json() -> str:
 def main() -> None:
     """Writes or checks all pages."""
     pages = {
-        DOCS / "scenario.md": scenario_md(),
+        DOCS / "reference" / "scenario.md": scenario_md(),
         DOCS / "scenario.schema.json": schema_text(),
-        DOCS / "results.md": results_md(),
+        DOCS / "reference" / "results.md": results_md(),
         DOCS / "reference" / "command.md": HEAD + reference.command_md(),
         DOCS / "reference" / "python.md": HEAD + reference.python_md(),
         DOCS / "img" / "architecture-rooms.svg": architecture.rooms(),

@@ -30,12 +30,17 @@ DOCS = REPOSITORY / "docs"
 PICTURES = DOCS / "img"
 #: Folders whose pages are run as a whole.
 FOLDERS = ("start", "tutorials", "how-to", "explanation")
+#: Pages of these folders that are no session of a reader: their blocks are checked one by one, as those of other pages.
+APART = (
+    *("how-to/add-a-transport", "how-to/clearwayd", "how-to/linux-switch", "how-to/live-page"),
+    *("explanation/memory", "explanation/threads"),
+)
 #: Commands of pages that are run; others configure the machine or take minutes.
 RUN = re.compile(r"(clearway (?!completion|demo|reproduce|testbed|view)|cat |diff )")
 #: What a `text` block leaves out.
 LEFT_OUT = "..."
-#: The mark of a `text` block that no program printed.
-FORMULA = "formula"
+#: Marks of `text` blocks that no command of the page printed: formulas, and what other programs read or print.
+UNPRINTED = {"formula", "elsewhere"}
 #: A code block, after the name of the file that it is to be saved as, if there is one.
 BLOCK = re.compile(
     r"(?:[Ss]ave\s+this\s+as\s+`(?P<file>[\w./-]+)`:\n\n)?^```(?P<language>\w*)(?P<info>[^\n]*)\n(?P<body>.*?)^```$",
@@ -53,7 +58,8 @@ class PageError(Exception):
 
 def pages() -> list[Path]:
     """The pages that teach."""
-    return sorted(page for folder in FOLDERS for page in (DOCS / folder).rglob("*.md"))
+    apart = {DOCS / f"{name}.md" for name in APART}
+    return sorted(page for folder in FOLDERS for page in (DOCS / folder).rglob("*.md") if page not in apart)
 
 
 def commands(body: str) -> Iterator[str]:
@@ -88,7 +94,7 @@ def run(page: Path, folder: Path) -> str:
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 exec(compile(body, page.name, "exec"), names)
             printed += out.getvalue()
-        elif language == "text" and FORMULA not in block["info"]:
+        elif language == "text" and not UNPRINTED & set(block["info"].split()):
             compare(page, body, printed)
     return printed
 

@@ -32,10 +32,10 @@ PYTHON = """# Python
 
 `import clearway` is all that a program needs for the functions and classes below, but for those whose names have a
 module in them. The docstrings of the package are the source of this page, and `help(clearway.run)` prints them too.
-Tables are [Polars](https://docs.pola.rs) data frames, whose columns [results](../results.md) lists. Times are in
+Tables are [Polars](https://docs.pola.rs) data frames, whose columns [results](results.md) lists. Times are in
 seconds, sizes in bytes and rates in bits per second, as the names of columns say.
 
-The [guide](../guide.md#4-in-python) shows these functions at work.
+[Clearway in Python](../how-to/python.md) shows these functions at work.
 """
 
 #: The sections of the page on Python: what each holds. Names of `clearway` that no section has are in the last.
@@ -59,7 +59,7 @@ def command_md() -> str:
     for name in names:
         parts += sections_of(context, name, level=2)
     parts.append(
-        "**Next:** [scenario files](../scenario.md), which commands read; [results](../results.md), which they write.\n"
+        "**Next:** [scenario files](scenario.md), which commands read; [results](results.md), which they write.\n"
     )
     return "\n".join(parts)
 
@@ -122,9 +122,7 @@ def python_md() -> str:
             parts.append(f"## {title}\n")
             for name in found:
                 parts += entry(name)
-    parts.append(
-        "**Next:** the columns of each table ([results](../results.md)), and [their formulas](definitions.md).\n"
-    )
+    parts.append("**Next:** the columns of each table ([results](results.md)), and [their formulas](definitions.md).\n")
     return "\n".join(parts)
 
 

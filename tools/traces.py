@@ -1,4 +1,4 @@
-"""Draws the picture of `docs/traces.md` from the Perfetto file of its example, and writes what tshark prints into it.
+"""Draws the picture of `docs/how-to/traces.md` from its example, and writes what tshark prints into the page.
 
     .venv/bin/python tools/traces.py
 
@@ -27,7 +27,7 @@ from clearway.traces import DISSECTOR
 
 ROOT = Path(__file__).parent.parent
 SCENARIO = ROOT / "scenarios" / "incast-trace.toml"
-PAGE = ROOT / "docs" / "traces.md"
+PAGE = ROOT / "docs" / "how-to" / "traces.md"
 PICTURE = ROOT / "docs" / "img" / "traces-perfetto.svg"
 #: What is printed of the capture: the arguments of tshark behind the file, by the name of the block in the page.
 BLOCKS = {"list": ["-c", "14"], "credit": ["-Y", "frame.number == 7", "-O", "clearway"]}
@@ -52,7 +52,7 @@ def page_with_blocks(page: str, run: clearway.Run, tshark: str) -> str:
             environment = {**os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8"}
             done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
             text = "\n".join(line.rstrip() for line in done.stdout.strip("\n").splitlines())
-            pattern = rf"(<!-- tshark: {name} -->\n```text\n).*?(```)"
+            pattern = rf"(<!-- tshark: {name} -->\n```text elsewhere\n).*?(```)"
             found = re.search(pattern, page, flags=re.DOTALL)
             if found is None:
                 sys.exit(f"{PAGE}: there is no block <!-- tshark: {name} -->")

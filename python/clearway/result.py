@@ -148,7 +148,7 @@ class Run:
         return pl.DataFrame(rows, schema=["table", "column", "unit", "doc"], orient="row")
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Writes the run to a folder, which `clearway.load` reads; see `docs/results.md` for what is in it.
+        """Writes the run to a folder, which `clearway.load` reads; see `docs/reference/results.md` for what is in it.
 
         The folder may hold the same run (from the same scenario with every default filled in), which is replaced;
         another one is, like files of other programs, refused without `force`, which deletes nothing but the files of

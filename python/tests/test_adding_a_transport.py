@@ -1,4 +1,4 @@
-"""`docs/adding-a-transport.md` is the whole program: its blocks, put where they say, build a transport that works."""
+"""`docs/how-to/add-a-transport.md` is the whole program: its blocks, put where they say, build a working transport."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import REPOSITORY
 
-PAGE = (REPOSITORY / "docs/adding-a-transport.md").read_text("utf-8")
+PAGE = (REPOSITORY / "docs/how-to/add-a-transport.md").read_text("utf-8")
 
 
 def blocks() -> list[tuple[str, str]]:

@@ -18,7 +18,9 @@ import clearway
 from clearway.command import cli
 
 sys.path.insert(0, str(REPOSITORY / "tools" / "website"))
-from stage import children, indexes, names
+sys.path.insert(0, str(REPOSITORY / "tools"))
+import guides
+from stage import PLACED, children, indexes, names
 
 DOCS = REPOSITORY / "docs"
 #: Pages that people write; those of `docs/results` are written by `clearway reproduce`.
@@ -27,11 +29,11 @@ WRITTEN = [
     *(path for path in sorted(DOCS.rglob("*.md")) if path.parent != DOCS / "results"),
 ]
 #: Pages whose Python blocks are one program each.
-PYTHON = ["README.md", "docs/guide.md", "docs/sweeps.md"]
+PYTHON = ["README.md"]
 #: Pages whose commands are run in every test, since they take a moment; those of all other pages only with `--full`.
-QUICK = ["README.md", "docs/guide.md", "docs/sweeps.md"]
+QUICK = ["README.md"]
 #: Pages that test_guides.py runs from the first line to the last.
-GUIDES = [path for path in WRITTEN if path.parent.name in ("start", "tutorials", "how-to", "explanation")]
+GUIDES = guides.pages()
 #: Commands that are not run here: they take minutes, configure the machine, or need the page that `make web` builds.
 NOT_RUN = (
     *("make ", "cargo ", "sh switch.sh"),
@@ -68,7 +70,7 @@ def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.Monk
         exec(compile(block, f"{page}, block {number}", "exec"), names)
 
 
-@pytest.mark.parametrize("page", ["docs/guide.md", "docs/scenario.md"])
+@pytest.mark.parametrize("page", ["docs/how-to/write-a-scenario.md", "docs/reference/scenario.md"])
 def test_toml_examples_are_scenarios(page: str) -> None:
     examples = blocks((REPOSITORY / page).read_text("utf-8"), "toml")
     assert examples
@@ -78,7 +80,7 @@ def test_toml_examples_are_scenarios(page: str) -> None:
 
 def pages_with_commands() -> Iterator[Any]:
     for path in WRITTEN:
-        if path.name == "adding-a-transport.md":
+        if path.name == "add-a-transport.md":
             continue  # Its commands need the transport that it builds: see test_adding_a_transport.py.
         if path in GUIDES:
             continue
@@ -147,7 +149,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 @pytest.mark.parametrize("path", WRITTEN, ids=name_of)
 def test_files_that_are_named_exist(path: Path) -> None:
-    if path.name == "adding-a-transport.md":
+    if path.name == "add-a-transport.md":
         return  # It names the files of the transport that its reader writes.
     for name in re.findall(r"`((?:crates|python|scenarios|workloads|tools)/[\w./*-]+)`", path.read_text("utf-8")):
         # A file that has become a folder, `law.rs` and then `law/`, is still found by its name.
@@ -160,6 +162,10 @@ def test_every_page_is_below_one_index() -> None:
     assert [page for page in set(below) if below.count(page) > 1] == []
     pages = {name for name in names(REPOSITORY) if name != "docs/README.md"}
     assert pages - set(below) == set()
+
+
+def test_a_page_lies_in_the_folder_of_its_part() -> None:
+    assert {name_of(path) for path in DOCS.glob("*.md")} == {"docs/README.md", *PLACED}
 
 
 def test_the_readme_counts_the_claims_as_the_scoreboard_does() -> None:
@@ -180,33 +186,33 @@ def readings_in(text: str) -> set[str]:
 
 
 def test_every_reading_that_is_cited_is_explained_and_every_explained_one_is_cited() -> None:
-    page = DOCS / "readings.md"
+    page = DOCS / "project/readings.md"
     explained = re.findall(rf"^\| ((?:{SOURCES})-\d+) \|", page.read_text("utf-8"), flags=re.MULTILINE)
     assert len(explained) == len(set(explained))
     cited = dict[str, str]()
     for folder in ("README.md", "CONTRIBUTING.md", "docs", "python/clearway", "crates", "scenarios", "workloads"):
         root = REPOSITORY / folder
         for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
-            if path.suffix in {".md", ".py", ".rs", ".toml"} and path not in {page, DOCS / "glossary.md"}:
+            if path.suffix in {".md", ".py", ".rs", ".toml"} and path not in {page, DOCS / "project/glossary.md"}:
                 cited |= dict.fromkeys(readings_in(path.read_text("utf-8")), name_of(path))
     assert {name: where for name, where in cited.items() if name not in set(explained)} == {}
     assert set(explained) - set(cited) == set()
 
 
-@pytest.mark.parametrize("page", ["docs/readings.md", "docs/glossary.md"])
+@pytest.mark.parametrize("page", ["docs/project/readings.md", "docs/project/glossary.md"])
 def test_explanations_are_sentences(page: str) -> None:
     rows = re.findall(r"^\| (?!-|id |term )(.*) \|$", (REPOSITORY / page).read_text("utf-8"), flags=re.MULTILINE)
     assert len(rows) > 50
     for row in rows:
         cells = row.split(" | ")
         assert len(cells) == 3, row
-        sentences = cells[1:] if page == "docs/readings.md" else cells[1:2]
+        sentences = cells[1:] if page == "docs/project/readings.md" else cells[1:2]
         for sentence in sentences:
             assert re.search(r"[.]\)?$", sentence), row
             assert not re.match(r"(Its|What|Whether|The same)\b", sentence), row
 
 
 def test_terms_of_the_glossary_are_explained_once() -> None:
-    text = (DOCS / "glossary.md").read_text("utf-8")
+    text = (DOCS / "project/glossary.md").read_text("utf-8")
     terms = re.findall(r"^\| (?!-|term )(.*?) \|", text, flags=re.MULTILINE)
     assert len(terms) == len(set(terms))

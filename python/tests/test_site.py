@@ -14,6 +14,7 @@ from conftest import REPOSITORY
 sys.path.insert(0, str(REPOSITORY / "tools" / "website"))
 sys.path.insert(0, str(REPOSITORY / "tools"))
 import front
+import moved
 import split
 import stage
 
@@ -44,8 +45,8 @@ def test_every_protocol_has_a_page_of_the_same_shape() -> None:
 
 def test_a_page_for_each_table_has_the_anchors_of_the_whole_page(pages: dict[str, str]) -> None:
     places = split.anchors((REPOSITORY / stage.SPLIT).read_text("utf-8"))
-    assert places["topology"] == ("scenario/topology.md", "topology")
-    assert places["kind--file-1"] == ("scenario/traffic.md", "kind--file")
+    assert places["topology"] == ("reference/scenario/topology.md", "topology")
+    assert places["kind--file-1"] == ("reference/scenario/traffic.md", "kind--file")
     for anchor, (page, there) in places.items():
         headings = re.findall(r"^#+ (.*)$", pages[page], flags=re.MULTILINE)
         slugs = [split.slug(heading) for heading in headings]
@@ -84,12 +85,26 @@ def test_the_numbers_of_the_front_page_are_those_of_the_evidence(pages: dict[str
 
 
 def test_links_of_the_repository_become_those_of_the_site(pages: dict[str, str]) -> None:
-    assert "(../scenario/index.md)" in pages["reference/index.md"]
+    assert "(scenario/index.md)" in pages["reference/index.md"]
     assert "(../project/changes.md)" in pages["project/index.md"] or "(changes.md)" in pages["project/index.md"]
     for name, text in pages.items():
         for link in re.findall(r"\]\(([^)#\s]+\.md)[^)]*\)", stage.FENCE.sub("", text)):
             found = (Path(name).parent / link).as_posix()
             assert os.path.normpath(found) in pages, f"{name} links to {link}"
+
+
+def test_an_old_address_leads_to_a_page_that_there_is(pages: dict[str, str], tmp_path: Path) -> None:
+    there = [name.replace(".md", ".html") for name in pages]
+    leads = moved.moved(there)
+    assert leads["scenario/topology.html"] == "reference/scenario/topology.html"
+    assert set(leads.values()) - set(there) == set()
+    assert set(leads) & set(there) == set()
+    for name in there:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("", "utf-8")
+    moved.write(tmp_path)
+    assert 'location.replace("sweeps.html" + location.hash)' in (tmp_path / "how-to/cluster.html").read_text("utf-8")
+    assert 'href="../reference/scenario/topology.html"' in (tmp_path / "scenario/topology.html").read_text("utf-8")
 
 
 def test_the_citation_has_what_citation_files_need() -> None:

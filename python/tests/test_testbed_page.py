@@ -1,4 +1,4 @@
-"""The page docs/linux.md says what the files of results say; results are written and read back as they are."""
+"""The page docs/evidence/linux.md says what the files of results say; results are written and read back as they are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clearway.testbed.experiments import NAMES, find
 from clearway.testbed.experiments.convergence import WIDE_BIN_S, converged_s
 from clearway.testbed.experiments.delay import processing_s
 from clearway.testbed.experiments.incast import split
-from clearway.testbed.page import DATA, part_of
+from clearway.testbed.page import DATA, PAGE, part_of
 from clearway.testbed.results import END, Results, Table, load, mark, part, part_on, quantiles, rewrite, thinned
 
 DOCS = REPOSITORY / "docs"
@@ -25,8 +25,8 @@ DOCS = REPOSITORY / "docs"
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_says_what_the_results_say(name: str) -> None:
-    page = (DOCS / "linux.md").read_text("utf-8")
-    assert part_on(page, name) is not None, f"docs/linux.md has no place for {name}"
+    page = (DOCS / PAGE).read_text("utf-8")
+    assert part_on(page, name) is not None, f"docs/evidence/linux.md has no place for {name}"
     expected = part_of(find(name), DOCS)
     assert (part_on(page, name) or "").strip() == (expected or "").strip(), "run `clearway testbed page`"
 
@@ -124,5 +124,5 @@ def test_the_command_refuses_what_is_not_there(cli: Cli) -> None:
     done = cli("testbed", "run", "nothing")
     assert (done.returncode, "no such experiment" in done.stderr) == (2, True)
     done = cli("testbed", "run", "goodput", "--docs", "nowhere")
-    assert (done.returncode, "nowhere/linux.md: there is no such page" in done.stderr) == (2, True)
+    assert (done.returncode, "nowhere/evidence/linux.md: there is no such page" in done.stderr) == (2, True)
     assert "goodput" in cli("testbed", "list").stdout

@@ -359,5 +359,5 @@ def test_the_page_shows_what_tshark_prints() -> None:
     assert spec.loader is not None
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
-    page = (REPOSITORY / "docs" / "traces.md").read_text("utf-8")
+    page = (REPOSITORY / "docs" / "how-to" / "traces.md").read_text("utf-8")
     assert tool.page_with_blocks(page, clearway.run(REPOSITORY / "scenarios" / "incast-trace.toml"), tshark) == page

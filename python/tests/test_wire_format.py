@@ -1,4 +1,4 @@
-"""The wire format of the Linux datapath: tshark with our dissector reads what `docs/wire-format.md` specifies."""
+"""The wire format of the Linux datapath: tshark with our dissector reads what its page specifies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conftest import REPOSITORY
 
 from clearway.traces import DISSECTOR
 
-PAGE = (REPOSITORY / "docs" / "wire-format.md").read_text("utf-8")
+PAGE = (REPOSITORY / "docs" / "reference" / "wire-format.md").read_text("utf-8")
 LINK = bytes.fromhex("020000000002020000000001")
 SOURCE, DESTINATION = bytes([10, 0, 0, 2]), bytes([10, 0, 0, 1])
 COOKIE = 0x0123456789ABCDEF

@@ -4,8 +4,9 @@
     .venv/bin/python tools/website/build.py --check
 
 The pages of `docs/` are Markdown that reads well on GitHub. `stage` copies them into `target/site` in the form in which
-Sphinx takes them, and Sphinx turns them into HTML; whatever it warns of is an error. With `--check`, the search of the
-site that is there is tried with the questions of new readers (`questions.py`).
+Sphinx takes them, and Sphinx turns them into HTML; whatever it warns of is an error. Old addresses lead to the new ones
+(`moved.py`). With `--check`, the search of the site that is there is tried with the questions of new readers
+(`questions.py`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 from pathlib import Path
 
 import excerpts
+import moved
 import questions
 import stage
 
@@ -45,6 +47,7 @@ def main() -> int:
     if LIVE.is_file():
         shutil.copyfile(LIVE, SITE / "live.html")
     excerpts.write(SITE)
+    moved.write(SITE)
     print(f"wrote {SITE.relative_to(ROOT)}/index.html; open it in a browser")
     return questions.check(SITE)
 

@@ -7,7 +7,7 @@ var splitQuery = (query) =>
 // Pages that answer questions go before those that record what was measured or changed.
 const FOLDERS = [
   [/^(how-to|start|tutorials)\//, 8],
-  [/^(reference\/(definitions|columns)|explanation\/|scenario\/|protocols\/|lessons\/)/, 6],
+  [/^(reference\/(definitions|columns)|explanation\/|reference\/scenario\/|protocols\/|lessons\/)/, 6],
   [/^[^/]+$/, 7],
   [/^reference\/(command|python)/, -8],
   [/^reference\//, 2],

@@ -1,4 +1,4 @@
-"""Divides `docs/scenario.md` into a page for each table of a scenario file, with the anchors of the whole page."""
+"""Divides `docs/reference/scenario.md` into a page for each table of a scenario, with the anchors of the whole page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 #: Where the pages are on the site.
-FOLDER = "scenario"
+FOLDER = "reference/scenario"
 
 
 def sections(text: str) -> list[tuple[str, str]]:
@@ -75,4 +75,4 @@ def following(title: str) -> str:
     """The line that says where to read on."""
     if not title:
         return "**Next:** [what a run writes](results.md), or the [list of all tables](scenario.md)."
-    return f"**Next:** [{title}](#{slug(title)}), or [write a scenario](writing-scenarios.md)."
+    return f"**Next:** [{title}](#{slug(title)}), or [write a scenario](../how-to/write-a-scenario.md)."

@@ -3,9 +3,12 @@
 A page is one file of Markdown in the repository. On the site a few things are otherwise, and all of them are done here:
 
 * `README.md` of a folder is its `index`; the links at the beginning of its list items are the pages below it, in order.
-* Pages outside of `docs/` that belong to the documentation are part of the site (`OUTSIDE`).
+* Pages outside of `docs/` that belong to the documentation are part of the site (`OUTSIDE`), and two have another place
+  there (`PLACED`).
 * Other files that a page links to (scenarios, lists, code) come along, so that the link works on the site.
-* `docs/scenario.md` becomes a page for each table, and notebooks become pages with the outputs that they hold.
+* `docs/reference/scenario.md` becomes a page for each table, and notebooks become pages with the outputs that they
+  hold.
+* The addresses of pages that moved lead to the pages that have their text now (`moved.py`).
 """
 
 from __future__ import annotations
@@ -25,8 +28,11 @@ OUTSIDE = {
     "CONTRIBUTING.md": "project/contributing.md",
     "workloads/README.md": "reference/workloads.md",
 }
+#: Pages at the top of `docs/`, and where they are on the site. The texts of figures at the papers' sizes link to them,
+#: and the records of these figures have hashes of their texts, so they move when the figures are reproduced anew.
+PLACED = {"docs/plan.md": "how-to/plan.md", "docs/verdicts.md": "evidence/verdicts.md"}
 #: The page that becomes one for each table.
-SPLIT = "docs/scenario.md"
+SPLIT = "docs/reference/scenario.md"
 #: The index of the pages of results, whose sub-pages are those of its folder. There the page of a paper, `pac.md`, is
 #: the index of the paper's figures, `pac-fig07.md`.
 SCOREBOARD = "docs/results/README.md"
@@ -69,10 +75,10 @@ def names(root: Path) -> list[str]:
 
 def page(name: str) -> str:
     """The path on the site of a page of the repository."""
-    if name in OUTSIDE:
-        return OUTSIDE[name]
+    if name in OUTSIDE | PLACED:
+        return (OUTSIDE | PLACED)[name]
     if name == SPLIT:
-        return "scenario/index.md"
+        return split.file_of("")
     path = Path(name).relative_to("docs").with_suffix(".md")
     return str(path.with_name("index.md") if path.name == "README.md" else path)
 
@@ -163,7 +169,7 @@ class Links:
         path, _, anchor = link.partition("#")
         name = os.path.normpath(Path(self.name).parent / path) if path else self.name
         if name == SPLIT:
-            part, anchor = self.table_of[anchor] if anchor else ("scenario/index.md", "")
+            part, anchor = self.table_of[anchor] if anchor else (split.file_of(""), "")
             return self.joined(part, anchor)
         if (self.root / name).is_dir() and f"{name}/README.md" in self.pages:
             name = f"{name}/README.md"

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::sync::{Mutex, PoisonError};
 
-/// Runs that are looked at while they go on, by requests in JSON (docs/view-protocol.md).
+/// Runs that are looked at while they go on, by requests in JSON (docs/reference/view-protocol.md).
 #[pyclass(frozen, module = "clearway._clearway")]
 pub struct Stage(Mutex<Viewed>);
 

@@ -1,5 +1,5 @@
 //! Our own headers: that of credits and of the data that they schedule, straight over Ethernet, and that of HPCC's
-//! telemetry. `docs/traces.md` lists their fields, and the Wireshark dissector reads them.
+//! telemetry. `docs/how-to/traces.md` lists their fields, and the Wireshark dissector reads them.
 
 use clearway_proto::{Flags, Header, Hop, Packet};
 

@@ -1,7 +1,7 @@
 //! Runs that are looked at while they go on, by one entry: [`Stage::handle`] takes a request in JSON and answers with
 //! JSON or with a frame of bytes. The browser's worker, `clearway view` and Python all call it.
 //!
-//! `docs/view-protocol.md` describes requests, answers and frames byte by byte.
+//! `docs/reference/view-protocol.md` describes requests, answers and frames byte by byte.
 //!
 //! | module | purpose |
 //! |---|---|

@@ -60,7 +60,9 @@ def list_(as_json: bool) -> None:
 @click.argument("names", nargs=-1, required=True, metavar="NAME...|all")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/testbed"), show_default=True, help="Folder.")
 @click.option("--scale", type=click.FloatRange(0.01, 100), default=1.0, show_default=True, help="Factor of durations.")
-@click.option("--docs", type=click.Path(path_type=Path), help="Write the results into linux.md in this folder too.")
+@click.option(
+    "--docs", type=click.Path(path_type=Path), help="Write the results into evidence/linux.md in this folder too."
+)
 @click.option(
     "--keep-figures",
     is_flag=True,
@@ -77,11 +79,11 @@ def run(
     """
     from clearway.testbed.experiment import Context
     from clearway.testbed.experiments import NAMES, find
-    from clearway.testbed.page import place, save
+    from clearway.testbed.page import PAGE, place, save
 
     chosen = [find(name) for name in (NAMES if names == ("all",) else names)]
-    if docs is not None and not (docs / "linux.md").is_file():
-        raise Error(f"{docs}/linux.md: there is no such page; name the folder of documents, such as docs")
+    if docs is not None and not (docs / PAGE).is_file():
+        raise Error(f"{docs / PAGE}: there is no such page; name the folder of documents, such as docs")
     if keep_figures and docs is None:
         raise Error("--keep-figures: it needs --docs, the folder of documents with the results that are kept")
     told, answers = notes(quiet=quiet or as_json), []
@@ -102,11 +104,11 @@ def run(
 @testbed.command()
 @click.option("--docs", type=click.Path(path_type=Path), default=Path("docs"), show_default=True, help="Folder.")
 def page(docs: Path) -> None:
-    """Write linux.md and its pictures anew from the results that are kept in the folder."""
-    from clearway.testbed.page import rewrite_all
+    """Write evidence/linux.md and its pictures anew from the results that are kept in the folder."""
+    from clearway.testbed.page import PAGE, rewrite_all
 
     for name in rewrite_all(docs):
-        console().print(f"{docs}/linux.md: {name}", markup=False)
+        console().print(f"{docs / PAGE}: {name}", markup=False)
 
 
 @testbed.command()

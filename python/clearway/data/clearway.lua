@@ -1,6 +1,6 @@
 -- Wireshark dissector of Clearway's own headers: credits and the data that they schedule (ExpressPass and its relatives),
 -- HPCC's telemetry in RoCEv2, RCP's option in TCP. Version 1 of the format is that of the simulator's traces
--- (docs/traces.md), version 2 that of the Linux datapath (docs/wire-format.md).
+-- (docs/how-to/traces.md), version 2 that of the Linux datapath (docs/reference/wire-format.md).
 --
 --   wireshark -X lua_script:clearway.lua trace-incast.pcapng
 --   tshark -X lua_script:clearway.lua -r trace-incast.pcapng -Y 'clearway.kind == "credit"'

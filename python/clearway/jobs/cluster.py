@@ -29,7 +29,8 @@ def connect(where: str, jobs: int | None = None) -> Workers:
         try:
             cluster = queue.SLURMCluster()
         except (TypeError, ValueError, RuntimeError) as error:
-            raise Error(f"--on slurm: {' '.join(str(error).split())}; docs/sweeps.md shows a configuration") from None
+            what = " ".join(str(error).split())
+            raise Error(f"--on slurm: {what}; docs/how-to/sweeps.md shows a configuration") from None
         cluster.scale(jobs or 1)
         return Cluster(distributed.Client(cluster, set_as_default=False), cluster)
     raise Error(f"--on {where}: write dask://HOST:PORT, the address of a scheduler of Dask, or slurm")

@@ -31,7 +31,7 @@ class Job:
 
     #: Parameters that tell this simulation apart from the figure's others: columns of its rows.
     params: Mapping[str, Any]
-    #: The scenario, as a dict of the schema of `docs/scenario.md`.
+    #: The scenario, as a dict of the schema of `docs/reference/scenario.md`.
     scenario: Mapping[str, Any]
 
     @property

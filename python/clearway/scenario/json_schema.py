@@ -76,14 +76,19 @@ def inner(path: str, tables: Mapping[str, _clearway._Table]) -> dict[str, Schema
 
 def many(one: Schema, doc: str) -> Schema:
     """A list of tables."""
-    return {"type": "array", "description": doc, "items": one}
+    return {"type": "array", "description": unlinked(doc), "items": one}
+
+
+def unlinked(doc: str) -> str:
+    """Documentation without links to other pages, which lead nowhere from a schema."""
+    return re.sub(r"\[([^\[\]]*)\]\([^()]*\.md[^()]*\)", r"\1", re.sub(r" \(\[more\]\([^()]*\)\)", "", doc))
 
 
 def table_of(keys: Iterable[_clearway._Parameter], doc: str = "", others: Mapping[str, Schema] | None = None) -> Schema:
     """A table that has these keys and no others. `others` are the schemas of keys that are not values."""
     keys = list(keys)
     properties = {key["name"]: (others or {}).get(key["name"]) or value(key) for key in keys}
-    found: Schema = {"type": "object", "description": doc} if doc else {"type": "object"}
+    found: Schema = {"type": "object", "description": unlinked(doc)} if doc else {"type": "object"}
     found |= {"properties": properties, "additionalProperties": False}
     return found | required(keys)
 
@@ -199,7 +204,7 @@ def value(key: _clearway._Parameter) -> Schema:
 
 def description(key: _clearway._Parameter) -> str:
     """The documentation of a key, with the limits that a schema can't check, its unit and the source of its default."""
-    parts = [key["doc"]]
+    parts = [unlinked(key["doc"])]
     if key["kind"]:
         parts.append(f"Value: {key['kind']}" + (f", {limits(key)}" if limits(key) else "") + ".")
     if key["source"]:

@@ -1,4 +1,4 @@
-"""Sweep files: a scenario and its axes in TOML. `docs/sweeps.md` lists every key."""
+"""Sweep files: a scenario and its axes in TOML. `docs/how-to/sweeps.md` lists every key."""
 
 from __future__ import annotations
 

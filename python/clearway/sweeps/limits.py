@@ -26,7 +26,7 @@ class PointLimits:
         if on is not None and (timeout is not None or memory is not None):
             which = "--point-timeout" if timeout is not None else "--point-memory"
             raise Error(
-                f"{which}: a cluster has limits of its own, as docs/how-to/cluster.md says; leave it out with --on"
+                f"{which}: a cluster has limits of its own, as docs/how-to/sweeps.md says; leave it out with --on"
             )
         size = None if memory is None else machine.bytes_of(memory, "--point-memory")
         if size is not None and size < 1:

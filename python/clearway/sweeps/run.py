@@ -63,7 +63,7 @@ def sweep(
     `scenario` is a path, a name, a text or a dict, as for `clearway.run`; with nothing but `scenario`, it is the path
     or the name of a sweep file. `axes` maps keys of the scenario (and `transport`, `seed`) to lists of values, or to
     ranges such as `{"from": 1, "to": 5}`. `zips` are tables of keys whose values go together, `cases` axes of named
-    settings, `points` further points, `exclude` values of points to leave out; `docs/sweeps.md` explains them.
+    settings, `points` further points, `exclude` values of points to leave out; `docs/how-to/sweeps.md` explains them.
 
     The results are written to the folder `out` (default: `out/NAME`); `store` (default: `.store` beside it) keeps the
     result of every point, so that none is run twice: after Ctrl-C, a crash, or in another sweep. `processes` run at a

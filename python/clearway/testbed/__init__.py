@@ -6,7 +6,8 @@
         net.hosts[1].run("ping", "-c1", net.hosts[0].address)
 
 Everything that a network makes is removed when its `with` block ends, however it ends; what a killed program left
-behind is removed by the next one. It needs root; `clearway testbed` runs the experiments of docs/linux.md on it.
+behind is removed by the next one. It needs root; `clearway testbed` runs the experiments of docs/evidence/linux.md on
+it.
 """
 
 from clearway.testbed.daemon import Daemon

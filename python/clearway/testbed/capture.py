@@ -24,7 +24,7 @@ from clearway.testbed.shell import TestbedError
 
 #: Bytes of each frame that are kept: all headers, and control frames whole.
 SNAPLEN = 90
-#: Kinds of control frames, by the codes of docs/wire-format.md.
+#: Kinds of control frames, by the codes of docs/reference/wire-format.md.
 REQUEST, STOP, ACCEPT, STOPPED, CREDIT, CNP = 4, 5, 6, 7, 9, 10
 #: The codepoint of scheduled data, shifted to where the IPv4 header has it.
 SCHEDULED = 0b000011 << 2

@@ -1,6 +1,6 @@
 """Control frames made by hand, true or forged, and a packet socket at a host that sends and sees frames.
 
-docs/wire-format.md specifies the frames.
+docs/reference/wire-format.md specifies the frames.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The page docs/linux.md: each part of it that holds results is written from a file of results in docs/data/linux."""
+"""The page docs/evidence/linux.md: each part of it that holds results is written from a file in docs/data/linux."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from clearway.testbed.experiments import NAMES, find
 from clearway.testbed.merge import with_shares
 from clearway.testbed.results import Results, load, part, rewrite
 
-#: The folder of the results in the folder of documents.
+#: The folder of the results in the folder of documents, and the page that shows them.
 DATA = Path("data/linux")
+PAGE = Path("evidence/linux.md")
 
 
 def save(experiment: Experiment, results: Results, folder: Path) -> None:
@@ -48,7 +49,7 @@ def place(experiment: Experiment, results: Results, docs: Path, *, keep_figures:
     for name, (_, figure) in found.items():
         pictures.save(docs / "img" / f"{picture_name(name)}", figure)
     words = [(picture_name(name), said) for name, (said, _) in found.items()]
-    rewrite(docs / "linux.md", {experiment.name: part(load(kept), words)})
+    rewrite(docs / PAGE, {experiment.name: part(load(kept), words)})
 
 
 def picture_name(name: str) -> str:

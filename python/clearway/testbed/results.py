@@ -1,4 +1,4 @@
-"""Results of an experiment: tables, verdicts, series for pictures; as files and as a part of docs/linux.md."""
+"""Results of an experiment: tables, verdicts, series for pictures; as files and as a part of docs/evidence/linux.md."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def part(results: Results, pictures: Sequence[tuple[str, str]]) -> str:
     lines += [f"| {one.asked} | {one.measured} | {'yes' if one.met else '**no**'} |" for one in results.verdicts]
     parts = ["\n".join(lines)] if results.verdicts else []
     parts += [f"{table.heading}\n\n{table.markdown()}" for table in results.tables.values()]
-    parts += [f"![{words}](img/{file})" for file, words in pictures]
+    parts += [f"![{words}](../img/{file})" for file, words in pictures]
     if results.notes:
         parts.append("\n".join(f"* {note}" for note in results.notes))
     parts.append(f"Measured{results.circumstances()}")

@@ -44,7 +44,7 @@ POLICY = (
 
 
 class Stage(Protocol):
-    """The engine as the page talks to it (`docs/view-protocol.md`)."""
+    """The engine as the page talks to it (`docs/reference/view-protocol.md`)."""
 
     def handle(self, request: str, /) -> str | bytes:
         """Answers a request with JSON or a frame."""

@@ -490,19 +490,19 @@ def test_the_page_lists_every_metric_of_every_kind_of_daemon(net: Network, start
     for name, (kind, meaning, daemons, labels) in order:
         by = f" by `{'`, `'.join(sorted(labels))}`" if labels else ""
         table += f"| `{name}`{by} | {kind} | {', '.join(daemons)} | {meaning} |\n"
-    page = ROOT / "docs/clearwayd.md"
+    page = ROOT / "docs/how-to/clearwayd.md"
     text = page.read_text()
     head, mark, rest = text.partition("<!-- metrics -->\n\n")
     written = head + mark + table + rest[rest.index("\n\n") + 1 :]
     if written != text:
         page.write_text(written)
-        pytest.fail("docs/clearwayd.md was not up to date; this test has written its table anew, so commit the page")
+        pytest.fail("docs/how-to/clearwayd.md was not up to date; this test has written its table anew: commit it")
 
 
 def test_the_first_run_of_the_page_gives_the_goodput_that_it_says(clearwayd: str, tmp_path: Path) -> None:
     if why := lacking("iperf3", "iptables", "ethtool"):
         pytest.skip(why)
-    page = (ROOT / "docs/clearwayd.md").read_text()
+    page = (ROOT / "docs/how-to/clearwayd.md").read_text()
     (block,) = re.findall(r"^```bash\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     (tmp_path / "clearwayd").symlink_to(clearwayd)
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "RUNTIME_DIRECTORY": str(tmp_path / "run")}

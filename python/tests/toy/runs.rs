@@ -45,7 +45,7 @@ fn the_key_is_read_limited_written_and_documented_by_itself() {
     assert!(written.contains("\ntoy_every = 3\n"), "{written}");
     assert!(!parse("").unwrap().to_toml().contains("toy_every"));
     let page = reference();
-    let line = page.lines().find(|line| line.starts_with("| `toy_every`")).expect("a line in docs/scenario.md");
+    let line = page.lines().find(|line| line.starts_with("| `toy_every`")).expect("a line of the reference");
     assert!(line.contains("integer") && line.contains("from 1 to 1000"), "{line}");
     assert!(page.contains("### `name = \"toy\"`"));
 }

@@ -1,6 +1,6 @@
 /**
- * The view protocol: what a page asks the engine, and the engine's answers. The page `docs/view-protocol.md` describes
- * it byte by byte; the Rust crate `clearway-view` implements the other side.
+ * The view protocol: what a page asks the engine, and the engine's answers. The page
+ * `docs/reference/view-protocol.md` describes it byte by byte; the Rust crate `clearway-view` implements the other side.
  *
  * Times are integers of picoseconds below 2^53.
  */

@@ -1,4 +1,5 @@
-//! The command `clearwayd settings`: tables of all settings and parameters, which `docs/clearwayd.md` repeats.
+//! The command `clearwayd settings`: tables of all settings and parameters, which
+//! `docs/how-to/clearwayd.md` repeats.
 
 use super::config::flag_of;
 use super::settings::{HostSettings, PacSettings, SwitchSettings};
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_page_on_the_daemon_lists_every_setting_as_it_is_declared() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/clearwayd.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/how-to/clearwayd.md");
         let page = std::fs::read_to_string(path).expect("the page is there");
         let parameters =
             |specs: &[Spec]| table("parameter", specs, &Defaults::new(), |spec| format!("`{}`", spec.name));
@@ -100,7 +101,7 @@ mod tests {
         if written != page {
             std::fs::write(path, written).expect("the page can be written");
             panic!(
-                "docs/clearwayd.md was not up to date; this test has written its tables anew, so commit the page"
+                "docs/how-to/clearwayd.md was not up to date; this test has written its tables anew: commit it"
             );
         }
     }

@@ -1,6 +1,6 @@
 //! Control frames: requests, stops, credits and their answers, straight over Ethernet.
 //!
-//! `docs/wire-format.md` specifies the format, byte by byte.
+//! `docs/reference/wire-format.md` specifies the format, byte by byte.
 
 use super::{FlowKey, MacAddr};
 use crate::datapath::{FRAME_LEN, Frame};
@@ -9,7 +9,7 @@ use thiserror::Error;
 
 /// The EtherType of control frames: the first of IEEE 802 for local experiments.
 pub const ETHERTYPE: u16 = 0x88B5;
-/// The version of the format. Version 1 is that of the simulator's traces (`docs/traces.md`).
+/// The version of the format. Version 1 is that of the simulator's traces (`docs/how-to/traces.md`).
 pub const VERSION: u8 = 2;
 /// The length of the Ethernet header in bytes.
 const ETHERNET_LEN: usize = 14;

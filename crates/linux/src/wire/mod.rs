@@ -1,4 +1,5 @@
-//! Headers on the wire: TCP segments of the kernel, and control frames of our own (`docs/wire-format.md`).
+//! Headers on the wire: TCP segments of the kernel, and control frames of our own
+//! (`docs/reference/wire-format.md`).
 //!
 //! Nothing here allocates, and no input can make it panic.
 

@@ -182,7 +182,7 @@ mod tests {
         let room = |stamp, ns| headroom(rate, delay, Framing::ETHERNET, stamp, Span::from_ns(ns)).get();
         assert_eq!(room(0, 0), 25_000 + 1 + 3 * 1538 + 84);
         assert_eq!(room(42, 0), room(0, 0) + 3 * 42);
-        // 802.3's bound at 100 Gbps: 394 quanta of 512 bits, 2.0173 us (docs/flow-control.md).
+        // 802.3's bound at 100 Gbps: 394 quanta of 512 bits, 2.0173 us (docs/explanation/pfc.md).
         assert_eq!(room(0, 2018), room(0, 0) + 25_225);
     }
 

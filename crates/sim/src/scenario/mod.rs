@@ -1,7 +1,7 @@
 //! Scenario files: TOML, from text to a [`Model`].
 //!
-//! `docs/scenario.md`, which [`reference()`] writes, lists every key. A fault in a file is refused in one line, with
-//! the file, the line, the key, the value, and what would be right. No key that a user sets is ignored.
+//! `docs/reference/scenario.md`, which [`reference()`] writes, lists every key. A fault in a file is refused in one
+//! line, with the file, the line, the key, the value, and what would be right. No key that a user sets is ignored.
 //!
 //! | module | purpose |
 //! |---|---|

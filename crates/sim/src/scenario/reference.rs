@@ -47,9 +47,8 @@ const INTRODUCTION: &str = "\
 # Scenario files
 
 A scenario describes what to simulate: a network, its traffic, and what to observe. It is a TOML file; `--set key=value` and
-Python set the same keys. `make docs` writes this page from the declarations that read the files, so it names every key. The
-[guide](guide.md) builds a scenario step by step, and [writing scenarios](writing-scenarios.md) tells how an editor and the
-command help with it.
+Python set the same keys. `make docs` writes this page from the declarations that read the files, so it names every key.
+[Write a scenario](../how-to/write-a-scenario.md) builds one step by step, and tells how an editor and the command help with it.
 
 ```toml
 [topology]
@@ -70,7 +69,7 @@ size = \"64 KB\"
 Mbps, Kbps, bps), `\"384.5 KB\"` (TB, GB, MB, KB, B). 1 KB is 1000 B; GiB, MiB and KiB are binary. A host is written by its name
 in the network, `\"h0\"`, or by its number, `0`. A port is written by both ends of its link, the sending end first: `\"tor0->h3\"`.
 Many switches have a second name that says what they are, such as `leaf0` or `pod1-agg0`, which is accepted everywhere; results show
-the first one. [`clearway show`](networks.md) draws a network with its names.
+the first one. [`clearway show`](../how-to/own-network-and-flows.md) draws a network with its names.
 
 **Mistakes.** Clearway refuses an unknown key, a wrong unit, a value out of range, or a host that does not exist before anything
 runs. The message is one line with the file, the line, the key, the value, and what would be right. No key is ignored: a key
@@ -129,8 +128,8 @@ fn own_file(out: &mut String) {
     }
 }
 
-/// Returns the page `docs/scenario.md`, written from the declarations that read scenario files: every table with its
-/// keys, and for each key the kind of value, default, limits and meaning.
+/// Returns the page `docs/reference/scenario.md`, written from the declarations that read scenario files: every table
+/// with its keys, and for each key the kind of value, default, limits and meaning.
 pub fn reference() -> String {
     let mut out = String::from(INTRODUCTION);
     let all = tables();

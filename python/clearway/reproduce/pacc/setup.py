@@ -86,7 +86,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 READING = "default"
 #: The names of the four transports of the paper, as it writes them, in the default reading.
 DEFAULT = {**PAPER, "PACC": "pacc"}
-#: Names of the transports under the named readings of `docs/readings.md`.
+#: Names of the transports under the named readings of `docs/project/readings.md`.
 READINGS: dict[str, dict[str, str]] = {
     "PACC-23": {"DCQCN": "dcqcn, window", "TIMELY": "timely, window", "HPCC": "hpcc", "PACC": "pacc, window"},
     "PACC-25": {paper: f"{name}, hpcc-ns3" for paper, name in DEFAULT.items()},

@@ -55,8 +55,8 @@ def board(papers: Sequence[Paper], figures: Mapping[str, Figure], folder: Path, 
             table_md(*turned(known, "cause", KINDS, lambda one: Counter(one.causes))),
             "## More",
             f"* [All claims in one table]({LONG}.md), with tolerance, seeds and command.\n"
-            "* [How a claim is judged](../verdicts.md), and the [readings](../readings.md) of what papers leave open.\n"
-            + "\n".join(f"* {link}" for link in others(figures, folder)),
+            "* [How a claim is judged](../verdicts.md), and the [readings](../project/readings.md) of what papers "
+            "leave open.\n" + "\n".join(f"* {link}" for link in others(figures, folder)),
             "**Next:** [how a claim is judged](../verdicts.md), or [reproduce a "
             "figure](../how-to/reproduce-a-figure.md).",
         ]
@@ -115,9 +115,10 @@ def all_claims(of: Sequence[Score], figures: Mapping[str, Figure]) -> str:
         WRITTEN,
         "# All claims of the papers in one table",
         "Each row compares one claim of a paper with what Clearway measures, and the command in the row computes it "
-        "again. [The rule](../verdicts.md) says what each verdict means; the [readings](../readings.md) and the "
-        "[glossary](../glossary.md) explain ids and terms. The column *size* has the scale at which a claim was run, "
-        "and which share of the paper's size its largest simulation has, by the bytes that applications send.",
+        "again. [The rule](../verdicts.md) says what each verdict means; the [readings](../project/readings.md) and "
+        "the [glossary](../project/glossary.md) explain ids and terms. The column *size* has the scale at which a "
+        "claim was run, and which share of the paper's size its largest simulation has, by the bytes that applications "
+        "send.",
     ]
     head = ["claim", "paper says", "measured", "reading", "tolerance", "seeds", "size", "verdict", "command"]
     for name, called in PAPERS.items():

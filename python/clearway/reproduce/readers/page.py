@@ -38,7 +38,7 @@ def page(paper: Paper, figures: Mapping[str, Figure], images: str) -> str:
             "## All claims, figure by figure",
             "A card has a claim in words, what the paper says, what was measured, and the verdict of [one "
             "rule](../verdicts.md). The labels name the size of the largest simulation (`quick, 1/170` sends a 170th "
-            "of the paper's bytes), how the cause is known, and the [reading](../readings.md) if it is not the "
+            "of the paper's bytes), how the cause is known, and the [reading](../project/readings.md) if it is not the "
             "default.",
             *figures_md(paper, figures),
             others_md(paper, figures),

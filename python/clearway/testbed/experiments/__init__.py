@@ -1,4 +1,4 @@
-"""The experiments of docs/linux.md, each in a module that ends with `EXPERIMENT = Experiment(...)`."""
+"""The experiments of docs/evidence/linux.md, each in a module that ends with `EXPERIMENT = Experiment(...)`."""
 
 from __future__ import annotations
 

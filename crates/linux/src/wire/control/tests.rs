@@ -45,7 +45,7 @@ fn a_control_frame_has_each_field_at_its_place_and_fills_the_least_frame_of_ethe
 
 #[test]
 fn the_example_of_the_specification_is_the_frame_that_it_describes() {
-    let page = include_str!("../../../../../docs/wire-format.md");
+    let page = include_str!("../../../../../docs/reference/wire-format.md");
     let block = page.split("<!-- example frame -->\n```text\n").nth(1).expect("the page has the example");
     let dump = block.split("```").next().expect("a block ends");
     let frame: Vec<u8> =

@@ -1,6 +1,6 @@
 //! The keys of a scenario file, declared once: these lines are the reader, the limits, the defaults, the list that an
-//! unknown key is held against, and `docs/scenario.md`. Shapes of networks and parameters of transports are declared
-//! in their crates, in the same way.
+//! unknown key is held against, and `docs/reference/scenario.md`. Shapes of networks and parameters of transports are
+//! declared in their crates, in the same way.
 
 mod network;
 mod shapes;

@@ -280,8 +280,9 @@ declare! {
 }
 
 declare! {
-    /// A trace: what happens to packets at ports, written to files for Wireshark and Perfetto ([more](traces.md)). A
-    /// packet is in the trace if `flows` names its flow, at the ports that `ports` and `hosts` name.
+    /// A trace: what happens to packets at ports, written to files for Wireshark and Perfetto
+    /// ([more](../how-to/traces.md)). A packet is in the trace if `flows` names its flow, at the ports that `ports` and
+    /// `hosts` name.
     pub table TraceTable {
         /// The name of the trace, which the names of its files have in them: letters, digits, `-` and `_`. Without it,
         /// `packets`, with a number if the word comes again.

@@ -230,7 +230,7 @@ declare! {
         /// priority dport bytes start-in-seconds` a line. `"ns-2"`: the list of the ExpressPass authors' script,
         /// `start-in-seconds src dst bytes` a line. `"htsim"`: a connection matrix (`.cm`), `Nodes`, `Connections` and
         /// then `src->dst start TIME size BYTES` a line. `"parquet"`: a table with the columns of CSV, read through the
-        /// Python package. The [page on networks](networks.md#lists-of-flows) has an
+        /// Python package. The [page on networks](../how-to/own-network-and-flows.md#formats) has an
         /// example of each.
         format: Auto<ListFormat> = "auto";
         /// The unit of start times in a connection matrix of htsim, whose programs differ: `"ps"` for NDP, EQDS, RoCE

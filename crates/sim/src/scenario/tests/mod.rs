@@ -132,7 +132,7 @@ fn every_shipped_scenario_reads_under_every_transport_and_reads_back() {
 
 #[test]
 fn the_reference_of_the_documentation_is_current() {
-    let path = repository().join("docs/scenario.md");
+    let path = repository().join("docs/reference/scenario.md");
     if std::env::var_os("CLEARWAY_WRITE_DOCS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, reference()).unwrap();
@@ -140,7 +140,7 @@ fn the_reference_of_the_documentation_is_current() {
     let current = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         current == reference(),
-        "write docs/scenario.md anew: CLEARWAY_WRITE_DOCS=1 cargo test -p clearway-sim"
+        "write docs/reference/scenario.md anew: CLEARWAY_WRITE_DOCS=1 cargo test -p clearway-sim"
     );
 }
 
