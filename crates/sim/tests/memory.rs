@@ -1,0 +1,175 @@
+//! Tests of the memory of switches beside what shares it: links that fail, other ports, other classes.
+
+mod common;
+
+use clearway_proto::AnyTransport;
+use clearway_sim::Results;
+use clearway_sim::model::*;
+use clearway_topology::{NodeId, PortId};
+use clearway_units::{Bytes, Rate, Span, Time};
+use common::*;
+
+/// The host to which the link fails, and one to which it does not.
+const CUT_OFF: u32 = 2;
+const OTHER: u32 = 5;
+
+fn at(us: u64) -> Time {
+    Time::ZERO + Span::from_us(us)
+}
+
+/// The switch's port to a host of a star.
+fn port_to(model: &Model, host: u32) -> PortId {
+    model.topology.ports_of(NodeId(host))[0].reverse()
+}
+
+/// The port of a host of a star.
+fn port_of(model: &Model, host: u32) -> PortId {
+    model.topology.ports_of(NodeId(host))[0]
+}
+
+fn count_at(results: &Results, column: &str, port: PortId) -> u64 {
+    results.ports.u64s(column)[port.index()]
+}
+
+/// A star in which hosts 0 and 1 send to a host whose link fails after 20 us, while what waits for it fills the memory of
+/// the switch, and hosts 3 and 4 send to another host when all that is long over. `first` says whether the first two send.
+fn two_bursts(transport: &AnyTransport, memory: u64, first: bool) -> Model {
+    let mut model = network_for(transport, star(6));
+    let shared = model.switch.shared.get_or_insert(SharedBuffer { size: Bytes::ZERO, alpha: 8.0 });
+    shared.size = Bytes::new(memory);
+    model.stop = Some(at(2_000));
+    let burst = |src, dst, us| Flow { start: at(us), ..flow(src, dst, 1_460_000) };
+    if first {
+        add(&mut model, transport, vec![burst(0, CUT_OFF, 0), burst(1, CUT_OFF, 0)]);
+        model.faults = vec![Fault { at: at(20), port: port_to(&model, CUT_OFF), up: false }];
+    }
+    add(&mut model, transport, vec![burst(3, OTHER, 1_000), burst(4, OTHER, 1_000)]);
+    model
+}
+
+#[test]
+fn memory_of_what_waited_for_a_link_that_failed_is_free_for_other_ports() {
+    let blast = transport("blast");
+    // About 150 of 200 frames wait when the link fails, and the second burst needs all of the memory.
+    let memory = 200 * 1538;
+    let [alone, after] = [false, true].map(|first| run(&two_bursts(&blast, memory, first)));
+    let model = two_bursts(&blast, memory, true);
+    let cut_off = port_to(&model, CUT_OFF);
+    assert!(count_at(&after, "queue_max_bytes", cut_off) > memory / 2);
+    assert!(count_at(&after, "drops_down", cut_off) > 100);
+    let other = port_to(&model, OTHER);
+    for column in ["queue_max_bytes", "drops_buffer", "tx_packets"] {
+        assert_eq!(count_at(&after, column, other), count_at(&alone, column, other), "{column}");
+    }
+    assert!(count_at(&alone, "drops_buffer", other) > 0, "the memory was full");
+}
+
+#[test]
+fn memory_under_flow_control_of_what_waited_for_a_link_that_failed_is_free_for_other_ports() {
+    let rocev2 = transport("rocev2");
+    let memory = 1_000_000;
+    let [alone, after] = [false, true].map(|first| run(&two_bursts(&rocev2, memory, first)));
+    let model = two_bursts(&rocev2, memory, true);
+    assert!(count_at(&after, "drops_down", port_to(&model, CUT_OFF)) > 20);
+    assert!(count_at(&alone, "pauses", port_of(&model, 3)) > 0);
+    for host in [3, 4] {
+        let port = port_of(&model, host);
+        for column in ["pauses", "tx_packets"] {
+            assert_eq!(count_at(&after, column, port), count_at(&alone, column, port), "{column} of {host}");
+        }
+        let paused = |results: &Results| results.ports.f64s("paused_s")[port.index()];
+        assert_eq!(paused(&after), paused(&alone), "{host}");
+    }
+    let other = port_to(&model, OTHER);
+    assert_eq!(count_at(&after, "queue_max_bytes", other), count_at(&alone, "queue_max_bytes", other));
+}
+
+#[test]
+fn hosts_that_are_paused_when_the_link_behind_the_switch_fails_may_go_on() {
+    let rocev2 = transport("rocev2");
+    let model = two_bursts(&rocev2, 1_000_000, true);
+    let results = run(&model);
+    for host in [0, 1] {
+        let port = port_of(&model, host);
+        assert!(count_at(&results, "pauses", port) > 0, "{host} was paused");
+        // The link fails at 20 us, and a frame takes a microsecond and its time on the wire.
+        let paused = results.ports.f64s("paused_s")[port.index()];
+        assert!(paused > 0.0 && paused < 22e-6, "{host}: {paused}");
+    }
+}
+
+#[test]
+fn a_host_whose_own_link_fails_while_it_is_paused_goes_on_when_it_works_again() {
+    let rocev2 = transport("rocev2");
+    let mut model = incast(&rocev2, 3, 1_460_000);
+    model.switch.shared.as_mut().unwrap().size = Bytes::new(600_000);
+    let (up, down) = (port_of(&model, 0), port_to(&model, 0));
+    let fault =
+        |us, up| [Fault { at: at(us), port: port_of(&model, 0), up }, Fault { at: at(us), port: down, up }];
+    let whole = run(&model);
+    let first = whole.ports.f64s("paused_s")[up.index()];
+    assert!(first > 100e-6, "it is paused for most of the time: {first}");
+    model.faults = [fault(60, false), fault(200, true)].concat();
+    let results = run(&model);
+    assert_eq!(results.summary.flows_completed, 3);
+    assert_eq!(count(&results, "dropped, buffer"), 0);
+    let control = results.summary.flow_control.as_ref().unwrap();
+    assert!(control.storms.is_empty() && control.deadlock.is_empty(), "{control:?}");
+    // What it sends takes as long as before, and it lost 140 us at most, besides the time that its sender waits for an
+    // answer to what was lost.
+    assert!(results.summary.end < whole.summary.end + Span::from_ms(5), "{}", results.summary.end);
+}
+
+#[test]
+fn two_ports_of_a_switch_that_fail_give_back_the_memory_of_each_once() {
+    // Ports to two hosts fill together, and fail one after the other: then a third one has all the memory.
+    let blast = transport("blast");
+    let memory = 200 * 1538;
+    let make = |first: bool| {
+        let mut model = network_for(&blast, star(9));
+        model.switch.shared = Some(SharedBuffer { size: Bytes::new(memory), alpha: 8.0 });
+        let burst = |src, dst, us| Flow { start: at(us), ..flow(src, dst, 1_460_000) };
+        if first {
+            add(&mut model, &blast, vec![burst(0, 6, 0), burst(1, 6, 0), burst(2, 7, 0), burst(3, 7, 0)]);
+            let fault = |us, host| Fault { at: at(us), port: port_to(&model, host), up: false };
+            model.faults = vec![fault(15, 6), fault(17, 7)];
+        }
+        add(&mut model, &blast, vec![burst(4, 8, 1_000), burst(5, 8, 1_000)]);
+        model
+    };
+    let [alone, after] = [false, true].map(|first| run(&make(first)));
+    let model = make(true);
+    assert!([6, 7].iter().all(|&host| count_at(&after, "drops_down", port_to(&model, host)) > 100));
+    let third = port_to(&model, 8);
+    for column in ["queue_max_bytes", "drops_buffer", "tx_packets"] {
+        assert_eq!(count_at(&after, column, third), count_at(&alone, column, third), "{column}");
+    }
+}
+
+#[test]
+fn a_switch_has_memory_of_its_own_however_full_another_is() {
+    // The first switch's port to the second is full all the time, and so is that of the second to its host.
+    let blast = transport("blast");
+    let rate = Rate::gbps(100);
+    let topology = clearway_topology::Dumbbell {
+        pairs: 3,
+        rate,
+        bottleneck_rate: rate,
+        delay: Span::from_us(1),
+        bottleneck_delay: Span::from_us(1),
+    };
+    let mut model = network_for(&blast, topology.build().unwrap());
+    let size = 100 * 1538;
+    model.switch.shared = Some(SharedBuffer { size: Bytes::new(size), alpha: 1.0 });
+    model.stop = Some(at(100));
+    // Two hosts on the left send to the right, and one on the right sends to the same host there.
+    add(&mut model, &blast, vec![flow(0, 3, 1_460_000), flow(1, 3, 1_460_000), flow(4, 3, 1_460_000)]);
+    let results = run(&model);
+    let longest = results.ports.u64s("queue_max_bytes");
+    let full: Vec<u64> = longest.iter().copied().filter(|&bytes| bytes > 10 * 1538).collect();
+    assert_eq!(full.len(), 2, "{longest:?}");
+    assert!(
+        full.iter().all(|&bytes| bytes.abs_diff(size / 2) <= 2 * 1538),
+        "half of its own memory: {full:?}"
+    );
+}
