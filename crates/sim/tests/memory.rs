@@ -103,13 +103,11 @@ fn a_host_whose_own_link_fails_while_it_is_paused_goes_on_when_it_works_again() 
     let rocev2 = transport("rocev2");
     let mut model = incast(&rocev2, 3, 1_460_000);
     model.switch.shared.as_mut().unwrap().size = Bytes::new(600_000);
-    let (up, down) = (port_of(&model, 0), port_to(&model, 0));
-    let fault =
-        |us, up| [Fault { at: at(us), port: port_of(&model, 0), up }, Fault { at: at(us), port: down, up }];
+    let up = port_of(&model, 0);
     let whole = run(&model);
     let first = whole.ports.f64s("paused_s")[up.index()];
     assert!(first > 100e-6, "it is paused for most of the time: {first}");
-    model.faults = [fault(60, false), fault(200, true)].concat();
+    cut(&mut model, 0, at(60), at(200));
     let results = run(&model);
     assert_eq!(results.summary.flows_completed, 3);
     assert_eq!(count(&results, "dropped, buffer"), 0);
@@ -118,6 +116,51 @@ fn a_host_whose_own_link_fails_while_it_is_paused_goes_on_when_it_works_again() 
     // What it sends takes as long as before, and it lost 140 us at most, besides the time that its sender waits for an
     // answer to what was lost.
     assert!(results.summary.end < whole.summary.end + Span::from_ms(5), "{}", results.summary.end);
+}
+
+/// Both directions of a host's link fail at one time and work again at another.
+fn cut(model: &mut Model, host: u32, from: Time, until: Time) {
+    let ends = [port_of(model, host), port_to(model, host)];
+    let fault = |at, up| ends.map(|port| Fault { at, port, up });
+    model.faults = [fault(from, false), fault(until, true)].concat();
+}
+
+#[test]
+fn a_host_whose_pause_was_lost_with_its_link_is_told_again() {
+    let rocev2 = transport("rocev2");
+    let mut lost = 0;
+    // A pause frame is under way for a microsecond, so one of these failures meets the first one.
+    for half in 5..50 {
+        let mut model = incast(&rocev2, 3, 600_000);
+        // What comes before a second pause is obeyed fits, and no more.
+        let (room, reserve) = (60_000, model.pfc.as_ref().unwrap().config.reserve.get());
+        model.pfc.as_mut().unwrap().headroom = Some(Bytes::new(room));
+        model.switch.shared.as_mut().unwrap().size = Bytes::new(4 * (room + reserve) + 300_000);
+        let from = Time::ZERO + Span::from_ns(500) * half;
+        cut(&mut model, 0, from, from + Span::from_ns(1_200));
+        let results = run(&model);
+        assert_eq!(count(&results, "dropped, buffer"), 0, "the link fails at {from}");
+        assert_eq!(results.summary.flows_completed, 3, "the link fails at {from}");
+        lost += count(&results, "dropped, link down");
+    }
+    assert!(lost > 0);
+}
+
+#[test]
+fn a_class_that_is_paused_when_its_link_fails_goes_on_when_it_works_again() {
+    // The link is down until all that the switch holds has left, so nobody tells the host that it may go on.
+    let rocev2 = transport("rocev2");
+    let mut model = incast(&rocev2, 3, 1_460_000);
+    let class = |name: &str| Class { name: name.into(), ..model.switch.classes[0].clone() };
+    model.switch.classes = vec![class("stopped"), class("free")];
+    model.host.port.classes = model.switch.classes.clone();
+    model.pfc.as_mut().unwrap().lossless = vec![true, false];
+    model.switch.shared.as_mut().unwrap().size = Bytes::new(600_000);
+    model.stop = Some(at(20_000));
+    cut(&mut model, 0, at(60), at(600));
+    let results = run(&model);
+    assert!(count_at(&results, "pauses", port_of(&model, 0)) > 0);
+    assert_eq!(results.summary.flows_completed, 3);
 }
 
 #[test]
