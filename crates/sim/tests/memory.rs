@@ -167,6 +167,43 @@ fn a_class_that_is_paused_when_its_link_fails_goes_on_when_it_works_again() {
 }
 
 #[test]
+fn a_host_is_not_paused_while_its_link_is_down() {
+    let rocev2 = transport("rocev2");
+    let mut model = incast(&rocev2, 3, 1_460_000);
+    model.switch.shared.as_mut().unwrap().size = Bytes::new(600_000);
+    let stopped = |model: &Model, us| {
+        let results = run(&Model { stop: Some(at(us)), ..model.clone() });
+        results.ports.f64s("paused_s")[port_of(model, 0).index()]
+    };
+    let before: Vec<f64> = (60..80).map(|us| stopped(&model, us)).collect();
+    let mut was_paused = 0;
+    for (us, before) in (60..80).zip(before) {
+        cut(&mut model, 0, at(us), at(1_000));
+        let after = stopped(&model, 900);
+        assert!((after - before).abs() < 1e-9, "the link fails at {us} us: {after} {before}");
+        was_paused += u32::from(stopped(&model, us) > 0.0);
+        model.faults.clear();
+    }
+    assert!(was_paused > 0);
+}
+
+#[test]
+fn packets_that_a_failed_link_lost_count_among_those_that_came_to_a_port() {
+    // The n-th frame that waits found n - 1 of them, and the first of all found the port idle.
+    let blast = transport("blast");
+    let mut model = two_bursts(&blast, 1_000_000, true);
+    model.traffic.pop();
+    let port = port_to(&model, CUT_OFF);
+    let queued = |model: &Model| run(model).ports.f64s("queue_mean_arrivals_bytes")[port.index()];
+    let lost = queued(&model);
+    // Those that came before the link failed found the same if it did not.
+    model.stop = Some(at(20));
+    model.faults.clear();
+    let all = queued(&model);
+    assert!(all > 10_000.0 && (lost - all).abs() <= 2.0 * 1538.0, "{lost} {all}");
+}
+
+#[test]
 fn two_ports_of_a_switch_that_fail_give_back_the_memory_of_each_once() {
     // Ports to two hosts fill together, and fail one after the other: then a third one has all the memory.
     let blast = transport("blast");
