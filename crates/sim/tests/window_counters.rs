@@ -28,8 +28,11 @@ const MEANS: [(&str, &str); 3] = [
 /// The longest queues of ports, which no difference tells.
 const MAXIMA: [&str; 2] = ["window_queue_max_bytes", "window_credit_queue_max"];
 
+/// Reads a counter of flows.
+type Counter = fn(&FlowCounts) -> u64;
+
 /// The counters of the flows of a traffic entry, and the column of the table of flows that is its sum; duplicates have none.
-const FLOWS: [(&str, fn(&FlowCounts) -> u64); 10] = [
+const FLOWS: [(&str, Counter); 10] = [
     ("delivered_bytes", |counts| counts.delivered),
     ("data_packets", |counts| counts.stats.data_packets),
     ("retransmits", |counts| counts.stats.rare().retransmits),
