@@ -204,6 +204,29 @@ fn packets_that_a_failed_link_lost_count_among_those_that_came_to_a_port() {
 }
 
 #[test]
+fn pause_frames_do_not_count_among_the_packets_that_came_to_a_port() {
+    // Two hosts crowd a third. When that is over, the third is paused many times, by frames over the same port.
+    let blast = transport("blast");
+    let make = |is_paused: bool| {
+        let mut model = network_for(&transport("rocev2"), star(6));
+        model.switch.shared.as_mut().unwrap().size = Bytes::new(600_000);
+        add(&mut model, &blast, vec![flow(4, 0, 146_000), flow(5, 0, 146_000)]);
+        if is_paused {
+            let late = |src| Flow { start: at(100), ..flow(src, 3, 1_460_000) };
+            add(&mut model, &blast, (0..3).map(late).collect());
+        }
+        model
+    };
+    let [alone, paused] = [false, true].map(|is_paused| run(&make(is_paused)));
+    let model = make(true);
+    assert!(count_at(&paused, "pauses", port_of(&model, 0)) > 10);
+    let port = port_to(&model, 0).index();
+    let met = |results: &Results| results.ports.f64s("queue_mean_arrivals_bytes")[port];
+    assert!(met(&alone) > 10_000.0);
+    assert_eq!(met(&paused), met(&alone));
+}
+
+#[test]
 fn two_ports_of_a_switch_that_fail_give_back_the_memory_of_each_once() {
     // Ports to two hosts fill together, and fail one after the other: then a third one has all the memory.
     let blast = transport("blast");
