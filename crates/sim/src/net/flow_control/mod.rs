@@ -467,6 +467,9 @@ mod tests {
         assert!(!control.watch(at(1300)));
         assert!(control.starts_watch(), "the watch ended with the last pause");
         assert_eq!(control.asks[PORT].longest, Span::from_us(1100));
+        control.note(PORT, set(&[1]), at(1300));
+        control.note(PORT, set(&[]), at(1310));
+        assert_eq!(control.asks[PORT].longest, Span::from_us(1100), "a shorter one after it does not count");
     }
 
     #[test]
