@@ -49,6 +49,21 @@ def test_a_flow_that_sends_nothing_at_first_has_not_converged_then(silent: int, 
     assert found == pytest.approx(silent + math.ceil(0.9 * window - 1e-9))
 
 
+@pytest.mark.parametrize(
+    ("silent", "window"), [(0, 1), (1, 1), (2, 1), (3, 1), (9, 1), (0, 5), (9, 5), (10, 5), (30, 5)]
+)
+def test_a_share_is_kept_for_as_long_again_as_it_took_and_for_three_windows_and_not_for_a_bin_less(
+    silent: int, window: int
+) -> None:
+    found = silent + window
+    # The window that ends then, and as many later ones as make up that time, each a second after the one before.
+    needs = window + max(found, 3 * window)
+    for kept, expected in ((needs, float(found)), (needs + 1, float(found)), (needs - 1, math.nan)):
+        after = np.arange(1000) - silent
+        rate = np.where((after >= 0) & (after < kept), 1.0, 0.0)
+        assert series(rate).held(window) == pytest.approx(expected, nan_ok=True), kept
+
+
 @given(window=st.integers(1, 50))
 def test_a_flow_that_never_sends_never_converges(window: int) -> None:
     assert math.isnan(series(np.zeros(1000)).held(window))

@@ -14,7 +14,7 @@ from clearway._clearway import Error
 from clearway.testbed.capture import Frames
 from clearway.testbed.experiment import jain
 from clearway.testbed.experiments import NAMES, find
-from clearway.testbed.experiments.convergence import WIDE_BIN_S, converged_s
+from clearway.testbed.experiments.convergence import HOLD, WIDE_BIN_S, converged_s
 from clearway.testbed.experiments.delay import processing_s
 from clearway.testbed.experiments.incast import split
 from clearway.testbed.page import DATA, PAGE, part_of
@@ -99,6 +99,15 @@ def test_flows_have_converged_when_their_shares_stay_equal() -> None:
     first, second = np.array([90.0, 80, 50, 47, 45, 45, 45]), np.array([0.0, 10, 40, 45, 45, 46, 44])
     assert converged_s(first, second) == pytest.approx(2 * WIDE_BIN_S)
     assert math.isnan(converged_s(first, np.zeros(7)))
+
+
+def test_flows_that_share_equally_for_a_bin_less_than_they_must_have_not_converged() -> None:
+    def shares(fair: int) -> float:
+        second = np.array([0.0, 10, *[45] * fair, 10, 0])
+        return converged_s(90 - second, second)
+
+    assert shares(HOLD) == pytest.approx(2 * WIDE_BIN_S)
+    assert math.isnan(shares(HOLD - 1))
 
 
 def frames(times: list[float], numbers: list[int]) -> Frames:

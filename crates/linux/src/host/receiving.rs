@@ -9,6 +9,7 @@ use crate::datapath::Actions;
 use crate::wire::{Control, FlowKey, Kind, MacAddr, Segment};
 use clearway_proto::{Entity, Rng};
 use clearway_units::{Rate, Time};
+use std::net::Ipv4Addr;
 
 impl Host {
     pub(super) fn remove_receiver(&mut self, key: &FlowKey) {
@@ -45,7 +46,7 @@ impl Host {
         let slot = match self.receivers.find(&key) {
             Some(slot) => slot,
             // What would get no credits shall take no memory either.
-            None if !self.unproven.is_left(now) => return Err(Refusal::Flood),
+            None if !self.has_allowance(key.source, now) => return Err(Refusal::Flood),
             None => self.add_receiver(control, from, now)?,
         };
         let Some(flow) = self.receivers.get_mut(slot) else { return Err(Refusal::UnknownFlow) };
@@ -60,6 +61,12 @@ impl Host {
         self.hear(key.source, control, now);
         self.drain(slot, now, actions);
         Ok(())
+    }
+
+    /// Returns true if one more flow without data of this host may get credits.
+    fn has_allowance(&mut self, source: Ipv4Addr, now: Time) -> bool {
+        let peer = self.peers.get_mut(source);
+        self.unproven.is_left(now) && peer.is_none_or(|peer| peer.unproven.is_left(now))
     }
 
     /// Makes the receiving side of the flow that a request asks for.

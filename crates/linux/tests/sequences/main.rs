@@ -25,6 +25,23 @@ fn credits_that_are_spent_in_the_instant_in_which_they_leave_do_not_make_the_tim
     harness::play(host::setup(), &harness::credits_spent_at_once());
 }
 
+#[test]
+fn a_crowd_of_flows_reaches_every_bound_of_a_host_and_passes_none() {
+    let mut host = host::setup();
+    harness::crowd().iter().for_each(|step| host.step(step));
+    assert_eq!(host.most(), (12, &[6.0, 6.0, 8.0][..]));
+    host.finish();
+}
+
+#[test]
+fn a_crowd_of_flows_reaches_the_bounds_of_flows_and_held_packets_of_pac_and_passes_none() {
+    let mut pac = pac::setup();
+    harness::crowd().iter().for_each(|step| pac.step(step));
+    let (held, gauges) = pac.most();
+    assert_eq!((held, gauges[0], gauges[2]), (12, 6.0, 12.0));
+    pac.finish();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
 

@@ -470,3 +470,6 @@ impl<F: Feedback> Receiver for CreditReceiver<F> {
         self.inbox.next()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -109,3 +109,64 @@ impl Admission {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Marking;
+    use clearway_proto::Header;
+    use clearway_units::{Bytes, Time};
+
+    fn class(limit: Amount, threshold: Amount) -> Class {
+        let marking = Marking { threshold: Threshold::Fixed(threshold), at: MarkAt::Enqueue };
+        let (name, at_switches) = (String::new(), None);
+        Class { name, priority: 0, weight: 1, limit, marking: Some(marking), at_switches }
+    }
+
+    fn admission(limit: Amount, threshold: Amount) -> Admission {
+        Admission::new(&class(limit, threshold), Rate::gbps(10), Framing::ETHERNET)
+    }
+
+    /// Answers whether a packet that may carry marks gets one where so much waits.
+    fn marks(admission: &mut Admission, at: MarkAt, packets: u32, bytes: u64) -> bool {
+        let packet = Packet::data(Header::data(0), 1460, 1538, Time::ZERO);
+        let mut packet = packet.with_flags(Flags::ECN_CAPABLE);
+        admission.mark(&mut packet, at, Length { packets, bytes });
+        packet.flags.has(Flags::ECN_CE)
+    }
+
+    #[test]
+    fn a_queue_of_exactly_the_threshold_marks_nothing_and_one_packet_or_byte_more_does() {
+        let of_packets = Amount { bytes: Bytes::MAX, packets: 5 };
+        let of_bytes = Amount { bytes: Bytes::new(7_000), packets: u32::MAX };
+        let mut admission = admission(Amount::UNLIMITED, of_packets);
+        for (packets, marked) in [(0, false), (5, false), (6, true)] {
+            assert_eq!(marks(&mut admission, MarkAt::Enqueue, packets, 1_000_000), marked, "{packets}");
+        }
+        assert!(!marks(&mut admission, MarkAt::Dequeue, 6, 0), "marks are made where packets join");
+        assert_eq!(admission.marks(), 1);
+        let mut admission = self::admission(Amount::UNLIMITED, of_bytes);
+        for (bytes, marked) in [(0, false), (7_000, false), (7_001, true)] {
+            assert_eq!(marks(&mut admission, MarkAt::Enqueue, 1_000, bytes), marked, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn a_packet_that_may_not_carry_marks_gets_none_and_none_is_counted() {
+        let mut admission = admission(Amount::UNLIMITED, Amount { bytes: Bytes::ZERO, packets: 0 });
+        let mut packet = Packet::data(Header::data(0), 1460, 1538, Time::ZERO);
+        admission.mark(&mut packet, MarkAt::Enqueue, Length { packets: 9, bytes: 9_000 });
+        assert!(!packet.flags.has(Flags::ECN_CE));
+        assert_eq!(admission.marks(), 0);
+    }
+
+    #[test]
+    fn a_queue_is_filled_to_exactly_its_limit_of_packets_or_of_bytes() {
+        let limit = Amount { bytes: Bytes::new(3_000), packets: 4 };
+        let admission = admission(limit, Amount::UNLIMITED);
+        let has_room = |packets, bytes, wire| admission.has_room(Length { packets, bytes }, wire);
+        assert!(has_room(3, 1_000, 2_000), "the fourth packet, which ends at the last byte");
+        assert!(!has_room(3, 1_000, 2_001));
+        assert!(!has_room(4, 1_000, 84));
+    }
+}

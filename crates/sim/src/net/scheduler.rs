@@ -270,4 +270,50 @@ mod tests {
         assert!((ratio - 3.0).abs() < 0.05, "{sent:?}");
         assert_eq!(sent[2], 0);
     }
+
+    /// Sends packets of 100 bytes, of the classes that `has` names, until another class than this one has its turn.
+    /// Answers how many of this class left.
+    fn in_a_row(order: &Order, turns: &mut Turns, of: ClassId, has: impl Fn(ClassId) -> bool) -> u64 {
+        (0..).take_while(|_| send(order, turns, 100, &has) == of).count() as u64
+    }
+
+    fn send(order: &Order, turns: &mut Turns, wire: u32, has: impl Fn(ClassId) -> bool) -> ClassId {
+        let class = order.pick(Some(turns), has).unwrap();
+        order.charge(Some(turns), class, wire);
+        class
+    }
+
+    #[test]
+    fn a_class_that_becomes_empty_loses_what_is_left_of_its_turn() {
+        let order = Order::new(&[class(0, 10), class(0, 1)]);
+        let mut turns = order.turns();
+        // Class 0 may send 15,380 bytes, sends 100, and is empty while class 1 sends for two turns.
+        assert_eq!(send(&order, &mut turns, 100, |class| class == id(0)), id(0));
+        for _ in 0..31 {
+            assert_eq!(send(&order, &mut turns, 100, |class| class == id(1)), id(1));
+        }
+        assert_eq!(turns.balance[id(0)], 0);
+        // It comes back, and its next turn begins when that of class 1 does, which goes first.
+        assert_eq!(in_a_row(&order, &mut turns, id(1), |_| true), 16, "1,538 bytes less 24 of overdraft");
+    }
+
+    #[test]
+    fn a_class_that_becomes_empty_keeps_what_it_owes() {
+        let order = Order::new(&[class(0, 1), class(0, 1)]);
+        let mut turns = order.turns();
+        // Class 0 overdraws its turn of 1,538 bytes by 7,000, and class 1 sends for one turn while it is empty.
+        assert_eq!(send(&order, &mut turns, 8538, |class| class == id(0)), id(0));
+        assert_eq!(send(&order, &mut turns, 1538, |class| class == id(1)), id(1));
+        // Four turns pay less than 7,000 bytes, and the fifth more.
+        let row = in_a_row(&order, &mut turns, id(1), |_| true);
+        assert!((4 * 1538 / 100..=5 * 1538 / 100 + 5).contains(&row), "{row}");
+    }
+
+    #[test]
+    fn a_turn_ends_where_its_balance_is_used_up_to_the_byte() {
+        let order = Order::new(&[class(0, 2), class(0, 1)]);
+        let mut turns = order.turns();
+        let sent: Vec<usize> = (0..3).map(|_| send(&order, &mut turns, 1538, |_| true).index()).collect();
+        assert_eq!(sent, [0, 0, 1], "a balance of zero is no turn");
+    }
 }

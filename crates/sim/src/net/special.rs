@@ -149,3 +149,72 @@ impl Network {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::slab::Parcel;
+    use super::*;
+    use crate::ids::{ClassId, Id};
+    use crate::model::{Fault, Model, SharedBuffer};
+    use clearway_topology::{NodeId, Star};
+    use clearway_units::Bytes;
+
+    /// A star with two classes at its ports, whose switches share 10,000 bytes, and a port of the switch that may fail.
+    fn two_classes() -> (Model, PortId) {
+        let mut model = crate::ports::network_for(Star::default().build().unwrap(), []).unwrap();
+        for port in [&mut model.switch, &mut model.host.port] {
+            port.classes.push(port.classes[0].clone());
+        }
+        model.switch.shared = Some(SharedBuffer { size: Bytes::new(10_000), alpha: 1.0 });
+        let port = model.topology.ports_of(NodeId(0))[0].reverse();
+        model.faults = vec![Fault { at: Time::ZERO, port, up: false }];
+        (model, port)
+    }
+
+    /// Puts a packet of a class into its queue.
+    fn wait(net: &mut Network, port: PortId, class: usize, wire: u32) {
+        let class = ClassId::from_index(class);
+        let id = net.slab.insert(Parcel { class, class_at_host: class, ..Parcel::for_test(wire) });
+        net.enqueue(port, id);
+    }
+
+    #[test]
+    fn a_mechanism_is_told_of_what_waits_in_all_classes_of_its_port() {
+        let (model, port) = two_classes();
+        let mut net = Network::new(&model);
+        let queued = |net: &Network| net.port_state(&net.ports[port]).queued;
+        assert_eq!(queued(&net), 0);
+        wait(&mut net, port, 1, 500);
+        assert_eq!(queued(&net), 500);
+        wait(&mut net, port, 0, 1_000);
+        wait(&mut net, port, 1, 30);
+        assert_eq!(queued(&net), 1_530);
+    }
+
+    #[test]
+    fn a_port_whose_link_fails_drops_all_that_waits_in_every_class_and_gives_its_memory_back() {
+        let (model, port) = two_classes();
+        let mut net = Network::new(&model);
+        let other = PortId(if port.0 == 1 { 3 } else { 1 });
+        for (class, wire) in [(0, 4_000), (1, 2_000)] {
+            wait(&mut net, port, class, wire);
+        }
+        wait(&mut net, other, 0, 1_000);
+        wait(&mut net, other, 1, 2_000);
+        assert_eq!(net.drops(other)[DropReason::Buffer], 0);
+        wait(&mut net, other, 1, 1_000);
+        assert_eq!(net.drops(other)[DropReason::Buffer], 1, "its queue may hold what is free: 1,000 bytes");
+        net.set_up(port, false);
+        assert_eq!((net.drops(port)[DropReason::Down], net.ports[port].waiting), (2, 0));
+        assert_eq!(net.port_state(&net.ports[port]).queued, 0);
+        // Of 10,000 bytes the other port has 3,000, and a queue may hold as much as is free.
+        wait(&mut net, other, 0, 2_500);
+        assert_eq!(net.drops(other)[DropReason::Buffer], 1);
+        wait(&mut net, other, 1, 2_000);
+        assert_eq!(net.drops(other)[DropReason::Buffer], 1, "4,000 of 4,500 bytes");
+        wait(&mut net, other, 1, 1);
+        assert_eq!(net.drops(other)[DropReason::Buffer], 2, "4,001 of 2,500 bytes");
+        net.set_up(port, true);
+        assert_eq!(net.ports[port].waiting, 0, "nothing leaves that was lost");
+    }
+}

@@ -6,19 +6,6 @@ use clearway_units::Span;
 
 const EVIL: MacAddr = MacAddr([2, 0, 0, 0, 0, 0x66]);
 
-fn request(from: usize, to: usize, port: u16, cookie: u64) -> Control {
-    Control {
-        kind: Kind::Request,
-        flow: key(from, to, port),
-        session: 1,
-        cookie,
-        number: 1,
-        value: 100_000_000,
-        mtu: 1500,
-        wants_ecn: false,
-    }
-}
-
 /// A network with a flow from 0 to 1 that runs, and the last credit of that flow.
 fn running() -> (Net, Control) {
     let mut net = Net::of(3, "expresspass", Way::GOOD);

@@ -2,7 +2,9 @@
 
 mod anything;
 mod attacks;
+mod bounds;
 mod bytes;
 mod flows;
 mod network;
 mod plain;
+mod repeated;

@@ -52,6 +52,20 @@ pub fn segment(flow: FlowKey, flags: u8, payload: u16) -> Segment {
     }
 }
 
+/// Returns a request for credits for a flow, in its first session.
+pub fn request(from: usize, to: usize, port: u16, cookie: u64) -> Control {
+    Control {
+        kind: Kind::Request,
+        flow: key(from, to, port),
+        session: 1,
+        cookie,
+        number: 1,
+        value: 100_000_000,
+        mtu: 1500,
+        wants_ecn: false,
+    }
+}
+
 pub fn config(node: usize, transport: &str) -> HostConfig {
     HostConfig {
         address: mac(node),

@@ -317,6 +317,8 @@ impl FlowControl {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clearway_topology::Dumbbell;
+    use clearway_units::Rate;
 
     const PORT: PortId = PortId(0);
 
@@ -342,6 +344,85 @@ mod tests {
 
     fn at(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
+    }
+
+    /// The bytes that a link into a switch fills until it is paused, and those that the switch takes then from its headroom.
+    fn fills(model: &Model, from: PortId, wire: u32) -> (u64, u64) {
+        let mut control = FlowControl::new(model).expect("there is flow control");
+        let node = model.topology.port(from).to;
+        let parcel = Parcel::for_test(wire);
+        let (mut taken, mut stops) = (0, false);
+        while !stops {
+            let (room, must_stop) = control.admit(&parcel, node, from, 0);
+            assert!(room);
+            (taken, stops) = (taken + u64::from(wire), must_stop);
+        }
+        let rest = (0..).take_while(|_| control.admit(&parcel, node, from, 0).0).count();
+        (taken, rest as u64 * u64::from(wire))
+    }
+
+    #[test]
+    fn the_share_of_the_memory_and_the_headroom_of_a_link_grow_with_its_rate() {
+        let (slow, fast) = (Rate::gbps(100), Rate::gbps(400));
+        let shape = Dumbbell { pairs: 1, rate: slow, bottleneck_rate: fast, ..Dumbbell::default() };
+        let rocev2 = clearway_proto::AnyTransport::by_name("rocev2").unwrap();
+        let mut model = crate::ports::network_for(shape.build().unwrap(), [&rocev2]).unwrap();
+        let config = model.pfc.as_ref().unwrap().config;
+        let between = model.topology.ports().iter().position(|port| port.rate == fast).unwrap();
+        let node = model.topology.port(PortId(between as u32)).to;
+        let links: Vec<usize> =
+            (0..model.topology.ports().len()).filter(|&at| model.topology.ports()[at].to == node).collect();
+        assert_eq!(links.len(), 2, "of a host and of the other switch");
+        let room = |at: usize| {
+            let port = &model.topology.ports()[at];
+            headroom(port.rate, port.delay, model.framing, 0, config.response).get()
+        };
+        // Of this memory 900,000 bytes are shared.
+        let apart: u64 = links.iter().map(|&at| room(at) + config.reserve.get()).sum();
+        let rooms: Vec<u64> = links.iter().map(|&at| room(at)).collect();
+        model.switch.shared.as_mut().unwrap().size = Bytes::new(apart + 900_000);
+        for (&at, room) in links.iter().zip(rooms) {
+            let rate = model.topology.ports()[at].rate;
+            // The link is paused at x = a (900,000 - x): a is an eighth at 100 Gbps, and a half at 400.
+            let share = if rate == slow { 100_000 } else { 300_000 };
+            let (taken, rest) = fills(&model, PortId(at as u32), 100);
+            let all = share + config.reserve.get();
+            assert!(taken >= all && taken < all + 200, "{rate}: {taken} of {all}");
+            assert!(
+                taken + rest <= all + room && taken + rest + 200 > all + room,
+                "{rate}: {rest} of {room}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_class_without_flow_control_holds_a_share_that_no_rate_changes_and_leaves_links_alone() {
+        let (slow, fast) = (Rate::gbps(100), Rate::gbps(400));
+        let shape = Dumbbell { pairs: 1, rate: slow, bottleneck_rate: fast, ..Dumbbell::default() };
+        let rocev2 = clearway_proto::AnyTransport::by_name("rocev2").unwrap();
+        let mut model = crate::ports::network_for(shape.build().unwrap(), [&rocev2]).unwrap();
+        model.pfc.as_mut().unwrap().lossless = vec![false];
+        // Without a class under flow control no memory is set apart.
+        model.switch.shared = Some(crate::model::SharedBuffer { size: Bytes::new(900_000), alpha: 0.5 });
+        for from in [slow, fast] {
+            let at = model
+                .topology
+                .ports()
+                .iter()
+                .position(|port| port.rate == from && !model.topology.is_host(port.to));
+            let from = PortId(at.unwrap() as u32);
+            let node = model.topology.port(from).to;
+            let mut control = FlowControl::new(&model).unwrap();
+            let parcel = Parcel::for_test(100);
+            let mut queued = 0;
+            while let (true, stops) = control.admit(&parcel, node, from, queued) {
+                assert!(!stops && !control.release(&parcel, node, from));
+                assert!(control.admit(&parcel, node, from, queued).0, "what was given back is free again");
+                queued += 100;
+            }
+            // A queue holds half of what is free: 300,000 of 600,000.
+            assert!(queued.abs_diff(300_000) <= 100, "{queued}");
+        }
     }
 
     #[test]
@@ -386,6 +467,9 @@ mod tests {
         assert!(!control.watch(at(1300)));
         assert!(control.starts_watch(), "the watch ended with the last pause");
         assert_eq!(control.asks[PORT].longest, Span::from_us(1100));
+        control.note(PORT, set(&[1]), at(1300));
+        control.note(PORT, set(&[]), at(1310));
+        assert_eq!(control.asks[PORT].longest, Span::from_us(1100), "a shorter one after it does not count");
     }
 
     #[test]
