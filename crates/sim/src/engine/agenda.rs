@@ -41,7 +41,7 @@ impl Agenda {
     }
 
     /// Schedules an event of the applications of rounds.
-    pub fn outside(&mut self, at: Time, kind: EventKind) {
+    pub fn at_applications(&mut self, at: Time, kind: EventKind) {
         self.wheel.push(Event::new(at, self.ports + self.hosts, kind));
     }
 

@@ -1,9 +1,9 @@
 //! The life of a flow: it begins with its ends and paths, carries messages, and ends when both ends are done and its
 //! last packet has left the network.
 
+use super::global_events::GlobalEvent;
 use super::lives::Live;
 use super::notes::{ENDLESS, size_of_message};
-use super::outside::Happening;
 use super::router::identity;
 use super::run::Simulation;
 use crate::hosts::{Classes, End, FlowName, Input, Receiving, Sending};
@@ -39,7 +39,7 @@ impl Simulation {
         let close = flow.size.is_some();
         self.regions[from].drive_sender(slot, Input::Write { bytes, close }, self.nets.part_mut(from));
         if let Some(stop) = flow.stop {
-            self.outside.push(stop, Happening::Stop(record));
+            self.global_events.push(stop, GlobalEvent::Stop(record));
         }
     }
 

@@ -2,11 +2,11 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `run.rs` | [`Simulation`]: regions go on from barrier to barrier, happenings in between |
+//! | `run.rs` | [`Simulation`]: regions go on from barrier to barrier, with events of the whole network in between |
 //! | `region.rs` | the event loop of a region |
 //! | `threads.rs`, `workers.rs`, `times.rs` | the threads that drive regions, and the time that each takes |
 //! | `notes.rs` | what regions tell the whole run |
-//! | `outside.rs` | what happens to the whole network, in order |
+//! | `global_events.rs` | the events of the whole network, in their order |
 //! | `lives.rs` | the flows that are alive |
 //! | `prepare.rs`, `finish.rs` | a run before its first event and after its last one |
 //! | `life.rs` | how flows begin and end |
@@ -27,6 +27,7 @@ mod checkpoint;
 mod detours;
 mod endless;
 mod finish;
+mod global_events;
 mod ideal;
 mod journal;
 mod life;
@@ -34,7 +35,6 @@ mod livelock;
 mod lives;
 mod network;
 mod notes;
-mod outside;
 mod prepare;
 mod recut;
 mod region;

@@ -1,7 +1,7 @@
 //! What happens to the network itself: links fail, ports are watched, senders are told their fair shares.
 
+use super::global_events::GlobalEvent;
 use super::notes::ENDLESS;
-use super::outside::Happening;
 use super::run::Simulation;
 use crate::hosts::Input;
 use crate::ids::{FaultId, FlowSlot, Id, TrafficId};
@@ -82,7 +82,7 @@ impl Simulation {
     }
 
     fn watch_at(&mut self, from: Time) {
-        self.outside.push((from + WATCH).max(self.now), Happening::Watch);
+        self.global_events.push((from + WATCH).max(self.now), GlobalEvent::Watch);
     }
 
     /// Looks for ports that are stopped for too long; ends the run if they are for ever.
@@ -101,14 +101,14 @@ impl Simulation {
     /// A flow has something to send over a route from now on.
     pub(super) fn share(&mut self, slot: FlowSlot, traffic: TrafficId, route: Route) {
         if self.shares.start(slot, traffic, route, self.nets.paths()) {
-            self.outside.push(self.now, Happening::Shares);
+            self.global_events.push(self.now, GlobalEvent::Shares);
         }
     }
 
     /// A flow has nothing to send any more.
     pub(super) fn unshare(&mut self, slot: FlowSlot) {
         if self.shares.stop(slot) {
-            self.outside.push(self.now, Happening::Shares);
+            self.global_events.push(self.now, GlobalEvent::Shares);
         }
     }
 

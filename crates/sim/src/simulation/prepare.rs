@@ -1,8 +1,8 @@
 //! A run before its first event.
 
+use super::global_events::{GlobalEvent, GlobalEvents};
 use super::journal::Journal;
 use super::lives::Lives;
-use super::outside::{Happening, Outside};
 use super::region::Region;
 use super::rounds::RoundsState;
 use super::router::Router;
@@ -55,7 +55,7 @@ impl Simulation {
             regions: Vec::new(),
             threads: Threads::new(1, CELL),
             nets,
-            outside: Outside::default(),
+            global_events: GlobalEvents::default(),
             lives: Lives::default(),
             ending: Vec::new(),
             router: Router::new(model),
@@ -66,7 +66,7 @@ impl Simulation {
             sampler: Sampler::new(samples),
             now: Time::ZERO,
             last: Time::ZERO,
-            happenings: 0,
+            global_events_handled: 0,
             cell: width.map_or(CELL, |width| width * CELL.as_ps().div_ceil(width.as_ps())),
             quiet_since: None,
             is_watched: false,
@@ -96,19 +96,19 @@ impl Simulation {
             if let Some(at) = sim.sources.get_mut(id).next_at(&traffic.pattern) {
                 first_start = first_start.min(at);
                 sim.sources.open();
-                sim.outside.push(at, Happening::Traffic(id));
+                sim.global_events.push(at, GlobalEvent::Traffic(id));
             }
         }
         let first_start = if first_start == Time::MAX { Time::ZERO } else { first_start };
         sim.window = Window::new(model, first_start);
         for (index, fault) in model.faults.iter().enumerate() {
-            sim.outside.push(fault.at, Happening::Fault(FaultId::from_index(index)));
+            sim.global_events.push(fault.at, GlobalEvent::Fault(FaultId::from_index(index)));
         }
         for (index, _) in model.samples.iter().enumerate().filter(|(_, sample)| is_periodic(sample)) {
             sim.schedule_sample(SeriesId::from_index(index));
         }
         for at in sim.window.turns() {
-            sim.outside.push(at, Happening::Window);
+            sim.global_events.push(at, GlobalEvent::Window);
         }
         Ok(sim)
     }
@@ -139,7 +139,7 @@ impl Simulation {
     /// Schedules the next sample of a series.
     pub(super) fn schedule_sample(&mut self, series: SeriesId) {
         let at = self.now + self.model.samples[series.index()].every;
-        self.outside.push(at, Happening::Sample(series));
+        self.global_events.push(at, GlobalEvent::Sample(series));
     }
 }
 

@@ -1,9 +1,9 @@
 //! A run: regions go on from barrier to barrier, between which the whole run hears what happened in them.
 
+use super::global_events::{GlobalEvent, GlobalEvents};
 use super::journal::Journal;
 use super::lives::{Live, Lives};
 use super::notes::{News, Note, Rtt, take_all};
-use super::outside::{Happening, Outside};
 use super::region::{Region, TICK};
 use super::router::Router;
 use super::shares::Shares;
@@ -64,8 +64,8 @@ pub struct Simulation {
     /// The hosts of all parts.
     pub(super) regions: Vec<Region>,
     pub(super) threads: Threads,
-    /// What will happen to the whole network.
-    pub(super) outside: Outside,
+    /// The pending events of the whole network.
+    pub(super) global_events: GlobalEvents,
     pub(super) lives: Lives,
     /// Flows both of whose ends may be done.
     pub(super) ending: Vec<FlowSlot>,
@@ -77,10 +77,10 @@ pub struct Simulation {
     pub(super) window: Window,
     /// The present: all events before it are handled.
     pub(super) now: Time,
-    /// The time of the last happening that the whole run saw to.
+    /// The time of the last event of the whole network that was handled.
     pub(super) last: Time,
-    /// The number of those.
-    pub(super) happenings: u64,
+    /// The number of events of the whole network that were handled.
+    pub(super) global_events_handled: u64,
     /// The time between two barriers at which flows end and rows are written. It is a property of the topology, never of
     /// its partition.
     pub(super) cell: Span,
@@ -94,7 +94,7 @@ pub struct Simulation {
     pub(super) switches_notify: bool,
     /// The barrier up to which regions are going on, if the last step ended before it.
     pub(super) barrier: Option<Time>,
-    /// The watch over the clock of the happenings.
+    /// The watch over the clock of the events of the whole network.
     pub(super) standstill: Standstill,
     /// What went on at one instant without end, if that ended the run.
     pub(super) livelock: Option<Livelock>,
@@ -179,17 +179,17 @@ impl Simulation {
 
     /// The number of events handled.
     pub(super) fn events(&self) -> u64 {
-        self.happenings + self.regions.iter().map(|region| region.events).sum::<u64>()
+        self.global_events_handled + self.regions.iter().map(|region| region.events).sum::<u64>()
     }
 
-    /// Lets all regions go on to the next barrier or to `limit`, on one thread by at most so many events; or sees to the
-    /// next happening. Answers false if no event up to `limit` is left.
+    /// Lets all regions go on to the next barrier or to `limit`, on one thread by at most so many events; or handles
+    /// the next event of the whole network. Answers false if no event up to `limit` is left.
     fn advance(&mut self, limit: Time, most: u64) -> bool {
         let until = match self.barrier {
             Some(until) => until,
             None => {
-                let (inside, outside) = (self.nets.next_at(), self.outside.next_at());
-                let Some(next) = inside.into_iter().chain(outside).min() else {
+                let (of_regions, global) = (self.nets.next_at(), self.global_events.next_at());
+                let Some(next) = of_regions.into_iter().chain(global).min() else {
                     self.now = self.quiet_since.unwrap_or(self.before());
                     self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
                     return false;
@@ -197,11 +197,11 @@ impl Simulation {
                 if next > limit.min(self.model.stop.unwrap_or(Time::MAX)) {
                     return self.rest(limit);
                 }
-                if inside.is_none_or(|inside| inside > next) {
-                    self.happen();
+                if of_regions.is_none_or(|at| at > next) {
+                    self.handle_global_event();
                     return true;
                 }
-                let limits = [outside, self.model.stop].into_iter().flatten().map(|at| at + TICK);
+                let limits = [global, self.model.stop].into_iter().flatten().map(|at| at + TICK);
                 limits.fold(self.end_of_cell(next), Time::min)
             }
         };
@@ -247,24 +247,24 @@ impl Simulation {
         Time::from_ps((at.as_ps() / cell).saturating_add(1).saturating_mul(cell))
     }
 
-    /// Sees to the next happening.
-    fn happen(&mut self) {
+    /// Handles the next event of the whole network.
+    fn handle_global_event(&mut self) {
         let before = self.before();
-        let Some((at, happening)) = self.outside.pop() else { return };
+        let Some((at, event)) = self.global_events.pop() else { return };
         self.now = at;
         self.nets.set_now(at);
-        match happening {
-            Happening::Traffic(traffic) => self.run_source(traffic),
-            Happening::Stop(record) => self.stop_flow(record),
-            Happening::Fault(fault) => self.fault(fault),
-            Happening::Watch => self.watch(),
-            Happening::Shares => self.tell_shares(),
-            Happening::Sample(series) => self.sample(series, before),
-            Happening::Window => self.turn_window(before),
+        match event {
+            GlobalEvent::Traffic(traffic) => self.run_source(traffic),
+            GlobalEvent::Stop(record) => self.stop_flow(record),
+            GlobalEvent::Fault(fault) => self.fault(fault),
+            GlobalEvent::Watch => self.watch(),
+            GlobalEvent::Shares => self.tell_shares(),
+            GlobalEvent::Sample(series) => self.sample(series, before),
+            GlobalEvent::Window => self.turn_window(before),
         }
         self.last = at;
-        self.happenings += 1;
-        self.standstill.look(self.happenings, at);
+        self.global_events_handled += 1;
+        self.standstill.look(self.global_events_handled, at);
         if self.ended.is_none() && !self.ends_livelocked() {
             self.meet();
         }
@@ -372,10 +372,10 @@ impl Simulation {
         }
     }
 
-    /// Notes that a happening came that only looks, after an event at `before`. Answers whether anything else is to
-    /// come: where it is not, the run is over, and was so before the first look that found it so.
+    /// Notes that an event of the whole network came that only reads the state, after an event at `before`. Returns
+    /// whether anything else is to come: if not, the run is over, and was so before the first such event that found it so.
     fn goes_on(&mut self, before: Time) -> bool {
-        let goes_on = !self.outside.only_looks() || self.nets.next_at().is_some();
+        let goes_on = !self.global_events.only_looks() || self.nets.next_at().is_some();
         if !goes_on && self.quiet_since.is_none() {
             self.quiet_since = Some(before);
         }
