@@ -1,6 +1,6 @@
 //! The progress of a run, and its results.
 
-use super::lives::Lives;
+use super::live_flows::LiveFlows;
 use super::notes::News;
 use super::run::{Progress, SimError, Simulation};
 use crate::hosts::Glance;
@@ -72,7 +72,7 @@ impl Simulation {
         self.nets.set_now(self.now);
         self.nets.settle();
         let flows = self.flow_counts();
-        for slot in self.lives.slots() {
+        for slot in self.live_flows.slots() {
             if let Some((flow, stats)) = self.glance(slot).zip(self.stats(slot)) {
                 self.settle_open(&flow, &stats);
             }
@@ -99,7 +99,7 @@ impl Simulation {
         if !is_shown {
             // Tables take about as much memory as the flows that they are made from.
             self.regions.clear();
-            self.lives = Lives::default();
+            self.live_flows = LiveFlows::default();
         }
         let ports = port_table(&self.model, &self.nets, take(&mut measured.ports));
         let summary = Summary {
@@ -138,7 +138,7 @@ impl Simulation {
 
     /// Adds what a flow that is alive has done so far to its row, and to that of the message under way.
     fn settle_open(&mut self, flow: &Glance, stats: &Stats) {
-        let Some(live) = self.lives.get_mut(flow.slot) else { return };
+        let Some(live) = self.live_flows.get_mut(flow.slot) else { return };
         self.journal.settle(live, flow.delivered, stats);
         // Of the messages under way the first has all that was delivered past its predecessor.
         if let Some(row) = live.first_open() {

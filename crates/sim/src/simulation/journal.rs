@@ -3,7 +3,7 @@
 //! Rows begin in the order of their starts. Where rows have a spool, the oldest leave memory in parts; those of them that
 //! may still change, since their flows live, stay beside and are written to their places at the end.
 
-use super::lives::Live;
+use super::live_flows::LiveFlow;
 use crate::ids::{Id, RecordId};
 use crate::metrics::{FlowCounts, Record, Rows, Spool, flow_table};
 use crate::model::Model;
@@ -124,7 +124,7 @@ impl Journal {
 
     /// Adds what both ends of a flow have done since its last message was complete to the row of the current one, and
     /// all that they did to the sums of their traffic entry. Called once for each flow: when it ends, or at the end of the run.
-    pub fn settle(&mut self, live: &Live, delivered: u64, stats: &Stats) -> Option<&mut Record> {
+    pub fn settle(&mut self, live: &LiveFlow, delivered: u64, stats: &Stats) -> Option<&mut Record> {
         self.settled[live.name().traffic.index()].add(delivered, stats);
         // A connection that has carried no message yet has no row.
         let record = self.open(live.record?);

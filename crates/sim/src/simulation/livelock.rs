@@ -50,7 +50,7 @@ impl Simulation {
 
     /// A flow in words.
     fn told_flow(&self, slot: FlowSlot) -> String {
-        let Some(live) = self.lives.get(slot) else { return "a flow that has ended".into() };
+        let Some(live) = self.live_flows.get(slot) else { return "a flow that has ended".into() };
         let [src, dst] = [live.src, live.dst].map(|host| self.model.topology.name(host.node()));
         let name = live.name();
         let traffic = self.model.traffic[name.traffic.index()].told();

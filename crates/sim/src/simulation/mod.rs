@@ -7,7 +7,7 @@
 //! | `threads.rs`, `workers.rs`, `times.rs` | the threads that drive regions, and the time that each takes |
 //! | `notes.rs` | what regions tell the whole run |
 //! | `global_events.rs` | the events of the whole network, in their order |
-//! | `lives.rs` | the flows that are alive |
+//! | `live_flows.rs` | the flows that are alive |
 //! | `prepare.rs`, `finish.rs` | a run before its first event and after its last one |
 //! | `life.rs` | how flows begin and end |
 //! | `traffic.rs`, `source.rs` | starts of flows, and the state of each traffic entry |
@@ -31,8 +31,8 @@ mod global_events;
 mod ideal;
 mod journal;
 mod life;
+mod live_flows;
 mod livelock;
-mod lives;
 mod network;
 mod notes;
 mod prepare;

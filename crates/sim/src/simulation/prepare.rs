@@ -2,7 +2,7 @@
 
 use super::global_events::{GlobalEvent, GlobalEvents};
 use super::journal::Journal;
-use super::lives::Lives;
+use super::live_flows::LiveFlows;
 use super::region::Region;
 use super::rounds::RoundsState;
 use super::router::Router;
@@ -56,7 +56,7 @@ impl Simulation {
             threads: Threads::new(1, CELL),
             nets,
             global_events: GlobalEvents::default(),
-            lives: Lives::default(),
+            live_flows: LiveFlows::default(),
             ending: Vec::new(),
             router: Router::new(model),
             window: Window::new(model, Time::ZERO),

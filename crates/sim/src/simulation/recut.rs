@@ -46,9 +46,9 @@ impl Simulation {
             first.last = first.last.max(last);
             first.events += events;
         }
-        let lives = &self.lives;
+        let live_flows = &self.live_flows;
         let sender_of =
-            |flow: FlowSlot| lives.get(flow).expect("a flow that has yet to start is alive").src.node();
+            |flow: FlowSlot| live_flows.get(flow).expect("a flow that has yet to start is alive").src.node();
         let client_of = |traffic: TrafficId| rounds_of(&self.model, traffic).client;
         let elsewhere = Elsewhere { shims: &shims, sender_of: &sender_of, client_of: &client_of };
         self.nets.take_over(old, &self.model.topology, &elsewhere);

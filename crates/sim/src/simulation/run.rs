@@ -2,7 +2,7 @@
 
 use super::global_events::{GlobalEvent, GlobalEvents};
 use super::journal::Journal;
-use super::lives::{Live, Lives};
+use super::live_flows::{LiveFlow, LiveFlows};
 use super::notes::{News, Note, Rtt, take_all};
 use super::region::{Region, TICK};
 use super::router::Router;
@@ -66,7 +66,7 @@ pub struct Simulation {
     pub(super) threads: Threads,
     /// The pending events of the whole network.
     pub(super) global_events: GlobalEvents,
-    pub(super) lives: Lives,
+    pub(super) live_flows: LiveFlows,
     /// Flows both of whose ends may be done.
     pub(super) ending: Vec<FlowSlot>,
     pub(super) router: Router,
@@ -283,7 +283,7 @@ impl Simulation {
         self.count_unseen();
         for region in &mut self.regions {
             for slot in region.hosts.finished.drain(..) {
-                if let Some(live) = self.lives.get_mut(slot).filter(|live| !live.is_ending) {
+                if let Some(live) = self.live_flows.get_mut(slot).filter(|live| !live.is_ending) {
                     live.is_ending = true;
                     self.ending.push(slot);
                 }
@@ -324,7 +324,7 @@ impl Simulation {
             }
         }
         // A flow has its place until the notes of its ends were heard.
-        let name = |slot| self.lives.get(slot).map(|live| live.name());
+        let name = |slot| self.live_flows.get(slot).map(|live| live.name());
         sort_by_key(&mut rtts, |sample| (sample.at, name(sample.slot)));
         for Rtt { at, slot, rtt } in rtts {
             if let Some(name) = name(slot) {
@@ -337,7 +337,7 @@ impl Simulation {
     fn count_unseen(&mut self) {
         for net in self.nets.parts_mut() {
             net.unseen.drain(|slot, packets| {
-                if let Some(live) = self.lives.get_mut(slot) {
+                if let Some(live) = self.live_flows.get_mut(slot) {
                     live.unseen += packets;
                 }
             });
@@ -346,15 +346,16 @@ impl Simulation {
 
     /// Answers whether nothing will happen any more that a result could show.
     fn is_complete(&self) -> bool {
-        self.lives.count() == 0 && self.sources.all_done()
+        self.live_flows.count() == 0 && self.sources.all_done()
     }
 
     fn sample(&mut self, series: SeriesId, before: Time) {
         let traffic = self.model.samples[series.index()].what.traffic();
         let mut flows = Vec::new();
         if let Some(traffic) = traffic {
-            for slot in self.lives.slots() {
-                let shown = self.lives.get(slot).is_some_and(|live| live.name().traffic.index() == traffic);
+            for slot in self.live_flows.slots() {
+                let shown =
+                    self.live_flows.get(slot).is_some_and(|live| live.name().traffic.index() == traffic);
                 flows.extend(shown.then(|| self.glance(slot)).flatten());
             }
         }
@@ -372,8 +373,8 @@ impl Simulation {
         }
     }
 
-    /// Notes that an event of the whole network came that only reads the state, after an event at `before`. Returns
-    /// whether anything else is to come: if not, the run is over, and was so before the first such event that found it so.
+    /// Notes that a global event came that only reads the state, after an event at `before`. Returns whether anything
+    /// else is to come: if not, the run is over, and was so before the first such event that found it so.
     fn goes_on(&mut self, before: Time) -> bool {
         let goes_on = !self.global_events.only_looks() || self.nets.next_at().is_some();
         if !goes_on && self.quiet_since.is_none() {
@@ -384,27 +385,27 @@ impl Simulation {
 
     /// What a flow that is alive shows at a look.
     pub(super) fn glance(&mut self, slot: FlowSlot) -> Option<Glance> {
-        let [from, to] = self.parts_of(self.lives.get(slot)?);
+        let [from, to] = self.parts_of(self.live_flows.get(slot)?);
         let sender = Shown::of_sender(slot, &mut self.regions[from].hosts.senders)?;
         Glance::new(slot, sender, &mut self.regions[to].hosts.receivers)
     }
 
     /// The counts of both ends of a flow that is alive.
     pub(super) fn stats(&self, slot: FlowSlot) -> Option<Stats> {
-        let [from, to] = self.parts_of(self.lives.get(slot)?);
+        let [from, to] = self.parts_of(self.live_flows.get(slot)?);
         let sending = self.regions[from].hosts.senders.get(slot)?;
         Some(sending.end.stats.plus(&self.regions[to].hosts.receivers.get(slot)?.end.stats))
     }
 
     /// The parts of the network that have the sending and the receiving end of a flow.
-    fn parts_of(&self, live: &Live) -> [usize; 2] {
+    fn parts_of(&self, live: &LiveFlow) -> [usize; 2] {
         [live.src, live.dst].map(|host| self.nets.part_of(host.node()))
     }
 
     /// The counts of the flows of each traffic entry so far. It must not be called once all flows are settled.
     pub(super) fn flow_counts(&mut self) -> Vec<FlowCounts> {
         let mut counts = self.journal.settled.clone();
-        for slot in self.lives.slots() {
+        for slot in self.live_flows.slots() {
             let Some((flow, stats)) = self.glance(slot).zip(self.stats(slot)) else { continue };
             counts[flow.name.traffic.index()].add(flow.delivered, &stats);
         }

@@ -32,7 +32,7 @@ impl Simulation {
             return Span::ZERO;
         }
         let (paths, train) = (self.nets.paths(), Train::new(&self.model, bytes));
-        let left = self.lives.detours.since(slot, since);
+        let left = self.live_flows.detours.since(slot, since);
         if route.count() == 1 && left.is_empty() {
             return train.on_path(paths.first(route));
         }

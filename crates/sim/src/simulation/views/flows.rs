@@ -1,6 +1,6 @@
 //! Views of flows.
 
-use super::super::lives::Live;
+use super::super::live_flows::LiveFlow;
 use super::super::notes::size_of_message;
 use super::super::run::Simulation;
 use super::unheard::{Message, Unheard};
@@ -81,7 +81,7 @@ impl Simulation {
     /// through the same door by which they are driven, but changes nothing.
     pub fn flows(&mut self, mut show: impl FnMut(FlowView)) {
         let unheard = Unheard::new(self);
-        for slot in self.lives.slots() {
+        for slot in self.live_flows.slots() {
             if let Some(view) = self.live_flow(&unheard, slot) {
                 show(view);
             }
@@ -97,7 +97,7 @@ impl Simulation {
         let record = self.journal.get(RecordId::from_index(row as usize))?;
         let end = record.end.get().or_else(|| {
             let slot = record.flow?;
-            unheard.end_of(slot, self.lives.get(slot)?, row)
+            unheard.end_of(slot, self.live_flows.get(slot)?, row)
         });
         let delivered = if end.is_some() { record.bytes() } else { record.delivered };
         let state = if end.is_some() { FlowState::Ended } else { FlowState::Sending };
@@ -117,7 +117,7 @@ impl Simulation {
     pub fn path(&mut self, row: u32) -> Vec<PortId> {
         let unheard = Unheard::new(self);
         if let Some(slot) = self.slot_of(&unheard, row)
-            && let Some(live) = self.lives.get(slot)
+            && let Some(live) = self.live_flows.get(slot)
             && let Some(sending) = self.regions[self.nets.part_of(live.src.node())].hosts.senders.get(slot)
         {
             return once_each(self.nets.paths().all(sending.end.route));
@@ -129,15 +129,15 @@ impl Simulation {
 
     /// The flow that carries, or carried last, the message of a row.
     fn slot_of(&self, unheard: &Unheard, row: u32) -> Option<FlowSlot> {
-        let carries = |(slot, live): &(FlowSlot, &Live)| {
+        let carries = |(slot, live): &(FlowSlot, &LiveFlow)| {
             unheard.current(*slot, live).is_some_and(|message| message.row == row)
         };
-        self.lives.iter().find(carries).map(|(slot, _)| slot)
+        self.live_flows.iter().find(carries).map(|(slot, _)| slot)
     }
 
     fn live_flow(&mut self, unheard: &Unheard, slot: FlowSlot) -> Option<FlowView> {
         let glance = self.glance(slot)?;
-        let live = self.lives.get(slot)?;
+        let live = self.live_flows.get(slot)?;
         let message = unheard.current(slot, live);
         let has_rounds =
             matches!(self.model.traffic[live.name().traffic.index()].pattern, Pattern::Rounds(_));
@@ -171,7 +171,7 @@ impl Simulation {
     }
 
     /// The row of a message that the run has yet to hear of or, before the first message, of one without bytes.
-    fn record_of(&self, slot: FlowSlot, live: &Live, message: Option<Message>) -> Option<Record> {
+    fn record_of(&self, slot: FlowSlot, live: &LiveFlow, message: Option<Message>) -> Option<Record> {
         let (bytes, start) = message.and_then(|message| message.unheard).unwrap_or((0, self.nets.now()));
         let from = self.nets.part_of(live.src.node());
         let route = self.regions[from].hosts.senders.get(slot)?.end.route;

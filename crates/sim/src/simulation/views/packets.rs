@@ -164,8 +164,8 @@ impl Simulation {
     fn fill_rows(&self, rows: &mut Vec<Option<u32>>) {
         let unheard = Unheard::new(self);
         rows.clear();
-        rows.extend(self.lives.slots().map(|slot| {
-            let live = self.lives.get(slot)?;
+        rows.extend(self.live_flows.slots().map(|slot| {
+            let live = self.live_flows.get(slot)?;
             unheard.current(slot, live).map(|message| message.row)
         }));
     }

@@ -1,7 +1,7 @@
 //! What regions noted since the last barrier, and the run has yet to hear: messages that began and that ended. A view
 //! must show it all the same, and must not make the run hear it early.
 
-use super::super::lives::Live;
+use super::super::live_flows::LiveFlow;
 use super::super::notes::News;
 use super::super::run::Simulation;
 use crate::ids::{FlowSlot, Id, RecordId};
@@ -48,14 +48,14 @@ impl Unheard {
     }
 
     /// The messages of a flow that the run holds for open, in their order.
-    fn messages<'a>(&'a self, slot: FlowSlot, live: &'a Live) -> impl Iterator<Item = Message> + 'a {
+    fn messages<'a>(&'a self, slot: FlowSlot, live: &'a LiveFlow) -> impl Iterator<Item = Message> + 'a {
         let heard = live.open().map(|row| Message { row: row.index() as u32, unheard: None });
         heard.chain(of(&self.written, slot).iter().map(|(_, message)| *message))
     }
 
     /// The message that a flow carries now or, while it carries none, the last one; `None` before the first.
     #[inline]
-    pub fn current(&self, slot: FlowSlot, live: &Live) -> Option<Message> {
+    pub fn current(&self, slot: FlowSlot, live: &LiveFlow) -> Option<Message> {
         let heard = |row: RecordId| Message { row: row.index() as u32, unheard: None };
         match self.under_way(slot, live) {
             Some(row) => Some(heard(row)),
@@ -66,7 +66,7 @@ impl Unheard {
 
     /// The row of the first open message of a flow of which no message ended since the last barrier: the usual case.
     #[inline]
-    fn under_way(&self, slot: FlowSlot, live: &Live) -> Option<RecordId> {
+    fn under_way(&self, slot: FlowSlot, live: &LiveFlow) -> Option<RecordId> {
         live.first_open().filter(|_| of(&self.delivered, slot).is_empty())
     }
 
@@ -77,24 +77,24 @@ impl Unheard {
     }
 
     #[inline(never)]
-    fn current_unheard(&self, slot: FlowSlot, live: &Live) -> Option<Message> {
+    fn current_unheard(&self, slot: FlowSlot, live: &LiveFlow) -> Option<Message> {
         let open = self.messages(slot, live).nth(of(&self.delivered, slot).len());
         open.or_else(|| self.messages(slot, live).last())
     }
 
     /// True if a flow carries a message that is not delivered in full.
     #[inline]
-    pub fn is_open(&self, slot: FlowSlot, live: &Live) -> bool {
+    pub fn is_open(&self, slot: FlowSlot, live: &LiveFlow) -> bool {
         self.under_way(slot, live).is_some() || (!self.has_none_of(slot) && self.is_open_unheard(slot, live))
     }
 
     #[inline(never)]
-    fn is_open_unheard(&self, slot: FlowSlot, live: &Live) -> bool {
+    fn is_open_unheard(&self, slot: FlowSlot, live: &LiveFlow) -> bool {
         self.messages(slot, live).nth(of(&self.delivered, slot).len()).is_some()
     }
 
     /// The time at which a message of a flow ended, if the run has yet to hear of that.
-    pub fn end_of(&self, slot: FlowSlot, live: &Live, row: u32) -> Option<Time> {
+    pub fn end_of(&self, slot: FlowSlot, live: &LiveFlow, row: u32) -> Option<Time> {
         let mut ended = of(&self.delivered, slot).iter().zip(self.messages(slot, live));
         ended.find(|(_, message)| message.row == row).map(|(&(_, at), _)| at)
     }
@@ -104,7 +104,7 @@ impl Unheard {
         let mut ends = Vec::new();
         for of_flow in self.delivered.chunk_by(|a, b| a.0 == b.0) {
             let slot = of_flow[0].0;
-            let Some(live) = sim.lives.get(slot) else { continue };
+            let Some(live) = sim.live_flows.get(slot) else { continue };
             ends.extend(live.open().zip(of_flow).map(|(row, &(_, at))| (row, at)));
         }
         ends
