@@ -80,8 +80,8 @@ impl Hosts {
         if matches!(self.delay, Delay::Fixed(Span::ZERO)) {
             return true;
         }
-        let parcel = &net.slab[id];
-        let (flow, is_for_receiver) = (parcel.flow, parcel.packet.kind().is_for_receiver());
+        let routed = &net.slab[id];
+        let (flow, is_for_receiver) = (routed.flow, routed.packet.kind().is_for_receiver());
         let end = if is_for_receiver {
             self.receivers.get(flow).map(|receiving| &receiving.end)
         } else {

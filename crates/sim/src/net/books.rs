@@ -1,7 +1,7 @@
 //! Double-entry books of packets, payload and credits: nothing appears or vanishes.
 
 use super::drop_reason::{ByReason, DropReason};
-use super::slab::{Parcel, Slab};
+use super::slab::{RoutedPacket, Slab};
 use clearway_proto::{Header, Packet};
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +78,7 @@ impl Books {
     pub fn close(&self, slabs: &[&Slab], frames: u64) -> Result<[Lines; 3], String> {
         let mut in_flight = Count::default();
         let live = slabs.iter().flat_map(|slab| slab.iter_live());
-        live.for_each(|Parcel { packet, .. }| in_flight.add(packet));
+        live.for_each(|RoutedPacket { packet, .. }| in_flight.add(packet));
         let (sent, obeyed) = self.frames;
         if sent != obeyed + frames {
             return Err(format!(

@@ -14,9 +14,9 @@ impl Network {
     #[inline(always)]
     pub(super) fn meet_mechanism(&mut self, port: PortId, mechanism: MechanismId, id: PacketId) {
         let state = self.port_state(&self.ports[port]);
-        let parcel = &self.slab[id];
-        let flow = self.notified.name(parcel.flow);
-        if self.mechanisms[mechanism].protocol.on_arrival(&parcel.packet, flow, state) {
+        let routed = &self.slab[id];
+        let flow = self.notified.name(routed.flow);
+        if self.mechanisms[mechanism].protocol.on_arrival(&routed.packet, flow, state) {
             self.arm_mechanism(mechanism);
         }
     }

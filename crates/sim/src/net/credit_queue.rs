@@ -223,7 +223,7 @@ impl CreditQueue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::slab::Parcel;
+    use super::super::slab::RoutedPacket;
     use super::*;
     use clearway_proto::port::CreditShaping;
     use proptest::prelude::*;
@@ -304,12 +304,12 @@ mod tests {
         let (mut old, mut new) = (Slab::default(), Slab::default());
         let mut queue = CreditQueue::new(CreditShaping::PAPER.room(32));
         for wire in 80..100 {
-            let id = old.insert(Parcel::for_test(wire));
+            let id = old.insert(RoutedPacket::for_test(wire));
             assert!(queue.push(WaitingCredit { id, wire }, ps(0)));
         }
         // The first place is another one than that of the first credit, and more credits wait than have places.
         assert_eq!((0..5).filter_map(|_| queue.pop(ps(1))).map(|credit| credit.wire).last(), Some(84));
-        new.insert(Parcel::for_test(7));
+        new.insert(RoutedPacket::for_test(7));
         queue.bring(&old, &mut new);
         let wires: Vec<u32> = queue.iter().map(|id| new[id].packet.wire).collect();
         assert_eq!(wires, (85..100).collect::<Vec<_>>());

@@ -5,7 +5,7 @@ use super::credits::Kept;
 use super::drop_reason::DropReason;
 use super::memory::Memory;
 use super::network::{Network, Next};
-use super::slab::Parcel;
+use super::slab::RoutedPacket;
 use crate::engine::EventKind;
 use crate::ids::{CreditsId, Id, PacketId};
 use crate::short_ways::tests_forbid;
@@ -29,7 +29,7 @@ impl Network {
     #[inline(always)]
     fn keep_credit(&mut self, port: PortId, credits: CreditsId, id: PacketId) {
         let busy_until = self.ports[port].busy_until;
-        let Parcel { packet, class, .. } = &self.slab[id];
+        let RoutedPacket { packet, class, .. } = &self.slab[id];
         let credit = WaitingCredit { id, wire: packet.wire };
         match self.credits.keep(credits, *class, credit, busy_until, self.agenda.now) {
             Kept::WakeAt(at) => self.arm(port, at),
@@ -97,12 +97,12 @@ impl Network {
                 let Some(class) = lone else { return false };
                 let queue = self.queues.nth_mut(out.queues, class.index());
                 let id = queue.queue.head().expect("packets of the lone class wait");
-                let parcel = &mut self.slab[id];
-                queue.queue.pop_head(parcel, now);
-                queue.mark_leaving(&mut parcel.packet);
+                let routed = &mut self.slab[id];
+                queue.queue.pop_head(routed, now);
+                queue.mark_leaving(&mut routed.packet);
                 out.waiting -= 1;
-                out.counted.add(&parcel.packet);
-                (id, out.start_frame(parcel.packet.wire, now))
+                out.counted.add(&routed.packet);
+                (id, out.start_frame(routed.packet.wire, now))
             }
         };
         self.launched += 1;

@@ -69,4 +69,4 @@ pub use port::{ControlWork, Used};
 pub use queued::{Marks, QueuedPacket};
 pub use recut::Elsewhere;
 pub use shown::{Launched, Waiting};
-pub use slab::{Addition, Parcel, Slab};
+pub use slab::{Addition, RoutedPacket, Slab};

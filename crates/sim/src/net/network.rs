@@ -15,7 +15,7 @@ use super::paths::{Paths, Way};
 use super::plain::PlainQueue;
 use super::port::{ControlWork, Port};
 use super::scheduler::Arbiter;
-use super::slab::{Addition, Parcel, Slab};
+use super::slab::{Addition, RoutedPacket, Slab};
 use super::unseen::Unseen;
 use crate::engine::{Agenda, EventKind};
 use crate::ids::{ClassId, FlowSlot, Id, IdVec, LossId, PacketId, PlainId, QueueId};
@@ -114,7 +114,7 @@ impl Network {
         self.books.enter(packet);
         let has_extra = packet.flags.has(Flags::EXTRA);
         let is_credit = packet.is_credit();
-        let id = self.slab.insert(Parcel {
+        let id = self.slab.insert(RoutedPacket {
             packet: *packet,
             flow,
             hop: way.first.next(),
@@ -157,22 +157,22 @@ impl Network {
         if self.ports[port].special.is_traced {
             self.tap_drop(port, id, why);
         }
-        let parcel = &self.slab[id];
-        self.books.dropped[why].add(&parcel.packet);
-        self.unseen.count(parcel.flow, -1);
+        let routed = &self.slab[id];
+        self.books.dropped[why].add(&routed.packet);
+        self.unseen.count(routed.flow, -1);
         self.forget(id);
     }
 
     /// A packet reached the end of its link: at a switch it moves on; at its host the answer is true.
     #[inline(always)]
     pub fn arrive(&mut self, id: PacketId) -> bool {
-        let parcel = &mut self.slab[id];
-        if parcel.hops_left == 0 {
+        let routed = &mut self.slab[id];
+        if routed.hops_left == 0 {
             return true;
         }
-        let port = self.paths.port(parcel.hop);
-        parcel.hop = parcel.hop.next();
-        parcel.hops_left -= 1;
+        let port = self.paths.port(routed.hop);
+        routed.hop = routed.hop.next();
+        routed.hops_left -= 1;
         self.send(port, id);
         false
     }
@@ -239,9 +239,9 @@ impl Network {
         let now = self.now();
         let out = &mut self.ports[port];
         let is_host = out.card.is_some();
-        let parcel = &mut self.slab[id];
-        let queue = self.queues.nth_mut(out.queues, parcel.class_at(is_host).index());
-        let wire = parcel.packet.wire as u64;
+        let routed = &mut self.slab[id];
+        let queue = self.queues.nth_mut(out.queues, routed.class_at(is_host).index());
+        let wire = routed.packet.wire as u64;
         let mut has_room = queue.has_room(wire);
         if let Memory::Shared(memory) = &mut self.memory
             && has_room
@@ -253,7 +253,7 @@ impl Network {
             queue.queue.turn_away();
             return self.drop_packet(port, id, DropReason::Buffer);
         }
-        queue.mark_joining(&mut parcel.packet);
+        queue.mark_joining(&mut routed.packet);
         queue.queue.push(&mut self.slab, id, now);
         out.waiting += 1;
         let free = out.busy_until.max(now);

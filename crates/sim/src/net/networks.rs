@@ -330,12 +330,12 @@ impl Network {
     /// Puts a packet into the outbox of the part to which the link of a port leads.
     #[inline(never)]
     pub(super) fn hand_over(&mut self, part: PartId, port: PortId, at: Time, id: PacketId) {
-        let parcel = self.slab[id];
-        let extra = parcel.packet.flags.has(Flags::EXTRA).then(|| *self.slab.extra(id));
+        let routed = self.slab[id];
+        let extra = routed.packet.flags.has(Flags::EXTRA).then(|| *self.slab.extra(id));
         self.slab.vacate(id);
         let outbox = self.outbox(part);
         outbox.push(Handover { port, at, what: Crossing::Packet });
-        outbox.parcels.push(parcel);
+        outbox.packets.push(routed);
         outbox.extras.extend(extra);
     }
 
@@ -361,13 +361,13 @@ impl Network {
         let Some(mut exchange) = self.exchange.take() else { return };
         exchange.first = None;
         for batch in &mut exchange.inboxes {
-            let (mut parcels, mut extras) = (batch.parcels.drain(..), batch.extras.drain(..));
+            let (mut packets, mut extras) = (batch.packets.drain(..), batch.extras.drain(..));
             for Handover { port, at, what } in batch.items.drain(..) {
                 match what {
                     Crossing::Packet => {
-                        let parcel = parcels.next().expect("kept beside the item");
-                        let has_extra = parcel.packet.flags.has(Flags::EXTRA);
-                        let id = self.slab.take_in(parcel);
+                        let routed = packets.next().expect("kept beside the item");
+                        let has_extra = routed.packet.flags.has(Flags::EXTRA);
+                        let id = self.slab.take_in(routed);
                         if has_extra {
                             let extra = extras.next().expect("kept beside the packet");
                             self.slab.set_extra(id, Addition::New(&extra));

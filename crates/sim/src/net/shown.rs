@@ -9,7 +9,7 @@ use super::networks::Networks;
 use super::port::{Port, Sent};
 use super::queue::Queue;
 use super::queued::{Marks, QueuedPacket};
-use super::slab::Parcel;
+use super::slab::RoutedPacket;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, Id};
 use clearway_proto::port::pfc::PAUSE_WIRE;
@@ -23,7 +23,7 @@ pub struct Launched<'a> {
     /// The port.
     pub port: PortId,
     /// The packet; `None` for a pause frame.
-    pub parcel: Option<&'a Parcel>,
+    pub packet: Option<&'a RoutedPacket>,
     /// The size on the wire in bytes.
     pub wire: u32,
     /// The time at which the first bit leaves the port.
@@ -127,16 +127,16 @@ impl Network {
 
     /// The packets in the queues of a port that is not plain: credits under a rate limit first, then data class by class,
     /// of each class the first one first. The packets that wait at a plain port are among those of [`Networks::each_launched`].
-    pub fn waiting_parcels(&self, port: PortId) -> impl Iterator<Item = &Parcel> {
+    pub fn waiting_packets(&self, port: PortId) -> impl Iterator<Item = &RoutedPacket> {
         let is_plain = self.ports[port].plain.is_some();
         let data = if is_plain { &[] } else { self.data_queues(port) };
         let credits = self.credit_queues(port).flat_map(|queue| queue.iter().map(|id| &self.slab[id]));
         credits.chain(data.iter().flat_map(|class| class.queue.iter(&self.slab)))
     }
 
-    /// Answers whether a port may have such packets.
+    /// Returns whether a port may have such packets.
     #[inline]
-    pub fn has_parcels(&self, port: PortId) -> bool {
+    pub fn has_packets(&self, port: PortId) -> bool {
         let out = &self.ports[port];
         out.waiting > 0 || out.credits.is_some()
     }
@@ -158,7 +158,7 @@ impl Network {
     pub fn each_queued(&self, port: PortId, most: usize, mut show: impl FnMut(QueuedPacket)) {
         match self.plain(port) {
             Some(queue) => queue.shown(self.now()).take(most).for_each(show),
-            None => self.waiting_parcels(port).take(most).for_each(|Parcel { packet, .. }| {
+            None => self.waiting_packets(port).take(most).for_each(|RoutedPacket { packet, .. }| {
                 let (kind, wire) = (packet.kind(), packet.wire);
                 show(QueuedPacket { kind, wire, marks: Marks::of(packet.flags) });
             }),
@@ -195,26 +195,26 @@ impl Network {
     fn handed_over(&self) -> impl Iterator<Item = Launched<'_>> {
         let boxes = self.exchange.iter().flat_map(|exchange| &exchange.inboxes);
         boxes.flat_map(move |batch| {
-            let mut parcels = batch.parcels.iter();
+            let mut packets = batch.packets.iter();
             batch.items.iter().map(move |item| {
-                let parcel = match item.what {
-                    Crossing::Packet => parcels.next(),
+                let routed = match item.what {
+                    Crossing::Packet => packets.next(),
                     Crossing::Frame(..) => None,
                 };
-                self.launched_at(item.port, item.at, parcel)
+                self.launched_at(item.port, item.at, routed)
             })
         })
     }
 
     /// The frame of a port whose event comes at `at`: of a packet its arrival, of a pause frame the time at which the
     /// other end obeys it.
-    fn launched_at<'a>(&self, port: PortId, at: Time, parcel: Option<&'a Parcel>) -> Launched<'a> {
+    fn launched_at<'a>(&self, port: PortId, at: Time, routed: Option<&'a RoutedPacket>) -> Launched<'a> {
         let out = &self.ports[port];
-        let response = self.memory.control().filter(|_| parcel.is_none()).map(|control| control.response());
-        let wire = parcel.map_or(PAUSE_WIRE, |parcel| parcel.packet.wire);
+        let response = self.memory.control().filter(|_| routed.is_none()).map(|control| control.response());
+        let wire = routed.map_or(PAUSE_WIRE, |routed| routed.packet.wire);
         let arrives = response.map_or(at, |response| at - response);
         let start = arrives - out.delay - out.time_to_send(wire);
-        Launched { port, parcel, wire, start, arrives }
+        Launched { port, packet: routed, wire, start, arrives }
     }
 }
 

@@ -38,10 +38,10 @@ impl Network {
         {
             self.meet_mechanism(port, mechanism, id);
         }
-        let (out, parcel) = (&self.ports[port], &self.slab[id]);
-        if let Some(credits) = out.credits.filter(|_| parcel.packet.is_credit()) {
+        let (out, routed) = (&self.ports[port], &self.slab[id]);
+        if let Some(credits) = out.credits.filter(|_| routed.packet.is_credit()) {
             self.send_credit(port, credits, id);
-        } else if out.sends_at_once(now) && !out.paused.has(parcel.class_at(out.card.is_some())) {
+        } else if out.sends_at_once(now) && !out.paused.has(routed.class_at(out.card.is_some())) {
             self.transmit(port, id);
         } else {
             self.enqueue(port, id);
@@ -85,8 +85,8 @@ impl Network {
     #[inline(always)]
     fn show_departure(&mut self, port: PortId, mechanism: MechanismId, id: PacketId) {
         let state = self.port_state(&self.ports[port]);
-        let (parcel, extra) = self.slab.get_both(id);
-        self.mechanisms[mechanism].protocol.on_departure(&mut parcel.packet, extra, state);
+        let (routed, extra) = self.slab.get_both(id);
+        self.mechanisms[mechanism].protocol.on_departure(&mut routed.packet, extra, state);
     }
 
     /// A packet leaves a port whose link loses, or that a trace covers. Answers whether it is lost.

@@ -218,8 +218,8 @@ impl Region {
     /// Hands a packet to the end of the flow that it is for.
     #[inline]
     fn hand_over(&mut self, id: PacketId, net: &mut Network) {
-        let parcel = &net.slab[id];
-        let (packet, slot) = (parcel.packet, parcel.flow);
+        let routed = &net.slab[id];
+        let (packet, slot) = (routed.packet, routed.flow);
         net.deliver(id);
         if packet.kind().is_for_receiver() {
             self.drive_receiver(slot, Input::Packet(&packet, id), net);

@@ -12,7 +12,7 @@ mod recut;
 
 pub use deadlock::{Wait, circle, stuck};
 
-use super::slab::Parcel;
+use super::slab::RoutedPacket;
 use crate::ids::{ClassId, ClassSet, Id, IdVec};
 use crate::model::Model;
 use clearway_proto::port::pfc::{Ingress, PfcMemory, headroom};
@@ -151,43 +151,43 @@ impl FlowControl {
         })
     }
 
-    fn protects(&self, parcel: &Parcel) -> bool {
-        self.lossless.has(parcel.class)
+    fn protects(&self, routed: &RoutedPacket) -> bool {
+        self.lossless.has(routed.class)
     }
 
     /// Takes a packet into a switch's memory; `from` is the port from which it came, and `queued` the bytes in the
     /// queue that it would join. Answers whether there is room, and whether that port must be told something.
-    pub fn admit(&mut self, parcel: &Parcel, node: NodeId, from: PortId, queued: u64) -> (bool, bool) {
-        let (wire, protects) = (parcel.packet.wire as u64, self.protects(parcel));
+    pub fn admit(&mut self, routed: &RoutedPacket, node: NodeId, from: PortId, queued: u64) -> (bool, bool) {
+        let (wire, protects) = (routed.packet.wire as u64, self.protects(routed));
         let memory = &mut self.memory[node];
         if !protects {
             let short = (queued + wire) as f64 <= self.alpha * memory.free() as f64;
             return (short && memory.admit_lossy(wire), false);
         }
-        let ingress = &mut self.ingress[from.index() * self.classes + parcel.class.index()];
+        let ingress = &mut self.ingress[from.index() * self.classes + routed.class.index()];
         let room = memory.admit(ingress, wire);
         let wanted = &mut self.wanted[from];
-        let stops = !wanted.has(parcel.class) && memory.must_pause(ingress);
+        let stops = !wanted.has(routed.class) && memory.must_pause(ingress);
         if stops {
-            wanted.add(parcel.class);
+            wanted.add(routed.class);
         }
         (room, stops)
     }
 
     /// A packet leaves a switch's memory. Answers whether the port from which it came must be told something.
-    pub fn release(&mut self, parcel: &Parcel, node: NodeId, from: PortId) -> bool {
-        let (wire, protects) = (parcel.packet.wire as u64, self.protects(parcel));
+    pub fn release(&mut self, routed: &RoutedPacket, node: NodeId, from: PortId) -> bool {
+        let (wire, protects) = (routed.packet.wire as u64, self.protects(routed));
         let memory = &mut self.memory[node];
         if !protects {
             memory.release_lossy(wire);
             return false;
         }
-        let ingress = &mut self.ingress[from.index() * self.classes + parcel.class.index()];
+        let ingress = &mut self.ingress[from.index() * self.classes + routed.class.index()];
         memory.release(ingress, wire);
         let wanted = &mut self.wanted[from];
-        let resumes = wanted.has(parcel.class) && memory.may_resume(ingress);
+        let resumes = wanted.has(routed.class) && memory.may_resume(ingress);
         if resumes {
-            wanted.remove(parcel.class);
+            wanted.remove(routed.class);
         }
         resumes
     }

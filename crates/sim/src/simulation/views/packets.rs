@@ -3,7 +3,7 @@
 use super::super::run::Simulation;
 use super::unheard::Unheard;
 use crate::ids::{Id, IdVec};
-use crate::net::{Launched, Marks, Parcel, QueuedPacket};
+use crate::net::{Launched, Marks, QueuedPacket, RoutedPacket};
 use clearway_proto::{Flags, Kind};
 use clearway_topology::PortId;
 use clearway_units::{Time, sort_by_key};
@@ -125,9 +125,9 @@ impl Simulation {
         }
         let now = self.nets.now();
         self.nets.each_launched(|launched| {
-            let Launched { port, parcel, wire, start, .. } = launched;
+            let Launched { port, packet, wire, start, .. } = launched;
             if start > now {
-                waiting[port].push((start, seen(rows, port, parcel, wire)));
+                waiting[port].push((start, seen(rows, port, packet, wire)));
             } else {
                 in_flight.push(on_link(rows, &launched));
             }
@@ -137,9 +137,9 @@ impl Simulation {
             if !plain.is_empty() {
                 sort_by_key(plain, |&(start, _)| start);
                 queued.extend(plain.drain(..).map(|(_, packet)| packet));
-            } else if net.has_parcels(port) {
-                let parcels = net.waiting_parcels(port);
-                queued.extend(parcels.map(|parcel| seen(rows, port, Some(parcel), parcel.packet.wire)));
+            } else if net.has_packets(port) {
+                let packets = net.waiting_packets(port);
+                queued.extend(packets.map(|routed| seen(rows, port, Some(routed), routed.packet.wire)));
             }
         }
     }
@@ -174,18 +174,18 @@ impl Simulation {
 /// A frame on a link as a viewer sees it.
 #[inline]
 fn on_link(rows: &[Option<u32>], launched: &Launched<'_>) -> InFlight {
-    let &Launched { port, parcel, wire, start, arrives } = launched;
-    InFlight { packet: seen(rows, port, parcel, wire), start, arrives }
+    let &Launched { port, packet, wire, start, arrives } = launched;
+    InFlight { packet: seen(rows, port, packet, wire), start, arrives }
 }
 
 /// A packet as a viewer sees it; a pause frame, if there is no packet.
 #[inline]
-fn seen(rows: &[Option<u32>], port: PortId, parcel: Option<&Parcel>, wire: u32) -> PacketView {
-    let marks = Marks::of(parcel.map_or(Flags::NONE, |parcel| parcel.packet.flags));
+fn seen(rows: &[Option<u32>], port: PortId, routed: Option<&RoutedPacket>, wire: u32) -> PacketView {
+    let marks = Marks::of(routed.map_or(Flags::NONE, |routed| routed.packet.flags));
     PacketView {
         port,
-        flow: parcel.and_then(|parcel| rows.get(parcel.flow.index()).copied().flatten()),
-        kind: parcel.map_or(FrameKind::Pause, |parcel| FrameKind::Packet(parcel.packet.kind())),
+        flow: routed.and_then(|routed| rows.get(routed.flow.index()).copied().flatten()),
+        kind: routed.map_or(FrameKind::Pause, |routed| FrameKind::Packet(routed.packet.kind())),
         wire,
         marks,
     }
