@@ -3,7 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `ends.rs`, `messages.rs` | the two ends of flows, and the messages that each waits for |
-//! | `glance.rs` | a flow as a sample or a viewer sees it |
+//! | `flow_snapshot.rs` | snapshots of flows for samples and viewers |
 //! | `drive.rs` | one end through one input: what it sends enters the network, its timer is set |
 //! | `pull.rs` | the turn of a sending end: it is asked for a packet of data |
 //! | `parking.rs` | flows that their port's wake-up serves, instead of one of their own |
@@ -14,7 +14,7 @@
 mod drive;
 mod driver;
 mod ends;
-mod glance;
+mod flow_snapshot;
 mod messages;
 mod parking;
 mod pull;
@@ -24,4 +24,4 @@ mod shims;
 pub use drive::Input;
 pub use driver::Hosts;
 pub use ends::{Classes, End, FlowName, Receiving, Sending};
-pub use glance::{Glance, Shown};
+pub use flow_snapshot::{FlowSnapshot, Shown};

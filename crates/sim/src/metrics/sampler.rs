@@ -2,7 +2,7 @@
 
 use super::rows::{Rows, Spool};
 use super::table::{Table, Values};
-use crate::hosts::{FlowName, Glance};
+use crate::hosts::{FlowName, FlowSnapshot};
 use crate::ids::{Id, SeriesId, TrafficId};
 use crate::model::{Model, Probe};
 use crate::net::{DropReason, Networks};
@@ -150,7 +150,7 @@ impl Sampler {
     }
 
     /// Takes one sample of a series.
-    pub fn sample(&mut self, series: SeriesId, model: &Model, nets: &Networks, flows: &[Glance]) {
+    pub fn sample(&mut self, series: SeriesId, model: &Model, nets: &Networks, flows: &[FlowSnapshot]) {
         let probe = &model.samples[series.index()].what;
         // Round-trip times are not sampled at intervals: `Sampler::watch` is called for each.
         if matches!(probe, Probe::Rtt(_)) {
@@ -173,7 +173,7 @@ impl Sampler {
     }
 
     /// Takes one sample of a flow.
-    fn sample_flow(&mut self, at: At<'_>, flow: &Glance) {
+    fn sample_flow(&mut self, at: At<'_>, flow: &FlowSnapshot) {
         match at.probe() {
             Probe::Throughput(_) => {
                 let delivered = self.since(at, Quantity::Throughput, flow.delivered);

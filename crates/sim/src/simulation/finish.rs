@@ -3,7 +3,7 @@
 use super::live_flows::LiveFlows;
 use super::notes::News;
 use super::run::{Progress, SimError, Simulation};
-use crate::hosts::Glance;
+use crate::hosts::FlowSnapshot;
 use crate::ids::Id;
 use crate::metrics::{Ended, Results, ShimSummary, Spooled, Summary, port_table};
 use crate::trace::{TRACES_ARE_TAKEN, Trace};
@@ -73,7 +73,7 @@ impl Simulation {
         self.nets.settle();
         let flows = self.flow_counts();
         for slot in self.live_flows.slots() {
-            if let Some((flow, stats)) = self.glance(slot).zip(self.stats(slot)) {
+            if let Some((flow, stats)) = self.flow_snapshot(slot).zip(self.stats(slot)) {
                 self.settle_open(&flow, &stats);
             }
         }
@@ -137,7 +137,7 @@ impl Simulation {
     }
 
     /// Adds what a flow that is alive has done so far to its row, and to that of the message under way.
-    fn settle_open(&mut self, flow: &Glance, stats: &Stats) {
+    fn settle_open(&mut self, flow: &FlowSnapshot, stats: &Stats) {
         let Some(live) = self.live_flows.get_mut(flow.slot) else { return };
         self.journal.settle(live, flow.delivered, stats);
         // Of the messages under way the first has all that was delivered past its predecessor.

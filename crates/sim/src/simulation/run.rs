@@ -11,7 +11,7 @@ use super::source::Sources;
 use super::standstill::Standstill;
 use super::threads::Threads;
 use super::times::{Clock, PartTimes};
-use crate::hosts::{Glance, Shown};
+use crate::hosts::{FlowSnapshot, Shown};
 use crate::ids::{FlowSlot, Id, SeriesId};
 use crate::metrics::{Ended, FlowCounts, Livelock, Sampler, Window};
 use crate::model::Model;
@@ -356,7 +356,7 @@ impl Simulation {
             for slot in self.live_flows.slots() {
                 let shown =
                     self.live_flows.get(slot).is_some_and(|live| live.name().traffic.index() == traffic);
-                flows.extend(shown.then(|| self.glance(slot)).flatten());
+                flows.extend(shown.then(|| self.flow_snapshot(slot)).flatten());
             }
         }
         self.sampler.sample(series, &self.model, &self.nets, &flows);
@@ -383,11 +383,11 @@ impl Simulation {
         goes_on
     }
 
-    /// What a flow that is alive shows at a look.
-    pub(super) fn glance(&mut self, slot: FlowSlot) -> Option<Glance> {
+    /// Returns a snapshot of a live flow.
+    pub(super) fn flow_snapshot(&mut self, slot: FlowSlot) -> Option<FlowSnapshot> {
         let [from, to] = self.parts_of(self.live_flows.get(slot)?);
         let sender = Shown::of_sender(slot, &mut self.regions[from].hosts.senders)?;
-        Glance::new(slot, sender, &mut self.regions[to].hosts.receivers)
+        FlowSnapshot::new(slot, sender, &mut self.regions[to].hosts.receivers)
     }
 
     /// The counts of both ends of a flow that is alive.
@@ -406,7 +406,7 @@ impl Simulation {
     pub(super) fn flow_counts(&mut self) -> Vec<FlowCounts> {
         let mut counts = self.journal.settled.clone();
         for slot in self.live_flows.slots() {
-            let Some((flow, stats)) = self.glance(slot).zip(self.stats(slot)) else { continue };
+            let Some((flow, stats)) = self.flow_snapshot(slot).zip(self.stats(slot)) else { continue };
             counts[flow.name.traffic.index()].add(flow.delivered, &stats);
         }
         counts

@@ -136,7 +136,7 @@ impl Simulation {
     }
 
     fn live_flow(&mut self, unheard: &Unheard, slot: FlowSlot) -> Option<FlowView> {
-        let glance = self.glance(slot)?;
+        let snapshot = self.flow_snapshot(slot)?;
         let live = self.live_flows.get(slot)?;
         let message = unheard.current(slot, live);
         let has_rounds =
@@ -157,8 +157,9 @@ impl Simulation {
             }
         };
         // Offsets count from the first byte of the flow; those of the message begin where the one before it ended.
-        let begin = record.size.get().map_or(0, |size| glance.message_end.unwrap_or(0).saturating_sub(size));
-        let delivered = if is_open { glance.delivered.saturating_sub(begin) } else { record.bytes() };
+        let begin =
+            record.size.get().map_or(0, |size| snapshot.message_end.unwrap_or(0).saturating_sub(size));
+        let delivered = if is_open { snapshot.delivered.saturating_sub(begin) } else { record.bytes() };
         let end = record.end.get().or_else(|| unheard.end_of(slot, live, row?));
         let state = match (is_open, message) {
             (true, _) => FlowState::Sending,
@@ -166,7 +167,8 @@ impl Simulation {
             (false, Some(_)) if has_rounds => FlowState::Idle,
             (false, Some(_)) => FlowState::Delivered,
         };
-        let told = Told { row, end, delivered, state, gauges: glance.ends.gauges, stats: glance.ends.rare };
+        let told =
+            Told { row, end, delivered, state, gauges: snapshot.ends.gauges, stats: snapshot.ends.rare };
         Some(FlowView::new(record, told))
     }
 

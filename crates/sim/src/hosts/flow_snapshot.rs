@@ -1,11 +1,12 @@
-//! A flow as a sample or a viewer sees it: values of both of its ends.
+//! Snapshots of flows, as samples and viewers take them: values of both ends of a flow.
 
 use super::ends::{End, Ends, FlowName, Receiving, Sending};
 use crate::ids::FlowSlot;
 use clearway_proto::{Gauges, Rare};
 
-/// The values that a flow shows at a look. A look allocates nothing, since a viewer takes one at every flow in each frame.
-pub struct Glance {
+/// The values of a flow at one instant. Taking a snapshot allocates nothing, since a viewer takes one of every flow in
+/// each frame.
+pub struct FlowSnapshot {
     /// The place of the flow.
     pub slot: FlowSlot,
     /// The flow.
@@ -56,11 +57,11 @@ impl Shown {
     }
 }
 
-impl Glance {
+impl FlowSnapshot {
     /// The values of a flow, from those of its sending end and from its receiving end, if that is there.
-    pub fn new(slot: FlowSlot, sender: Shown, receivers: &mut Ends<Receiving>) -> Option<Glance> {
+    pub fn new(slot: FlowSlot, sender: Shown, receivers: &mut Ends<Receiving>) -> Option<FlowSnapshot> {
         let (receiving, protocols) = receivers.with_protocols(slot)?;
-        Some(Glance {
+        Some(FlowSnapshot {
             slot,
             name: receiving.name(),
             delivered: receiving.delivered(protocols),
