@@ -15,9 +15,9 @@
 use super::driver::Hosts;
 use super::ends::End;
 use crate::engine::EventKind;
+use crate::fast_paths::tests_forbid;
 use crate::ids::FlowSlot;
 use crate::net::Network;
-use crate::short_ways::tests_forbid;
 use clearway_topology::PortId;
 use clearway_units::Time;
 
@@ -104,9 +104,9 @@ impl Hosts {
 
 #[cfg(test)]
 mod tests {
+    use crate::fast_paths::tests::{FRAMING, ns, run};
     use crate::model::{Fault, Flow, Model, Pattern};
     use crate::ports::network_for;
-    use crate::short_ways::tests::{FRAMING, ns, run};
     use clearway_proto::{AnyTransport, Framing};
     use clearway_topology::{NodeId, PortId, Star};
     use clearway_units::{Bytes, Rate, Span};

@@ -2,8 +2,8 @@
 
 use super::cards::Card;
 use super::network::Network;
+use crate::fast_paths::tests_forbid;
 use crate::ids::{CardId, ClassId, FlowSlot};
-use crate::short_ways::tests_forbid;
 use clearway_topology::PortId;
 
 impl Network {

@@ -7,8 +7,8 @@ use super::memory::Memory;
 use super::network::{Network, Next};
 use super::slab::RoutedPacket;
 use crate::engine::EventKind;
+use crate::fast_paths::tests_forbid;
 use crate::ids::{CreditsId, Id, PacketId};
-use crate::short_ways::tests_forbid;
 use clearway_proto::Sees;
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -72,7 +72,7 @@ impl Network {
     }
 
     /// A port with a limit for credits woke. If it has one class of them, it sends the first one, or a packet of the lone
-    /// class of data if none may leave, and wakes for the rest: one short way through what [`Network::next`],
+    /// class of data if none may leave, and wakes for the rest: one fast path through what [`Network::next`],
     /// [`Network::transmit`] and [`Network::rearm`] do. Answers whether it went that way.
     #[inline(never)]
     fn wake_limited(&mut self, port: PortId, credits: CreditsId) -> bool {

@@ -7,8 +7,8 @@ use super::paths::Paths;
 use super::port::ControlWork;
 use super::slab::RoutedPacket;
 use crate::engine::EventKind;
+use crate::fast_paths::tests_forbid;
 use crate::ids::{ClassId, ClassSet, Id, PacketId};
-use crate::short_ways::tests_forbid;
 use crate::trace::Step;
 use clearway_proto::port::pfc::PAUSE_WIRE;
 use clearway_topology::PortId;
@@ -134,8 +134,8 @@ impl Network {
     }
 
     /// As [`Network::use_switch_port`], where there is flow control, nothing else is asked of the port and classes share no
-    /// turns: one short way through what [`Network::next`], [`Network::transmit`] and [`Network::rearm`] do. Answers whether
-    /// it went that way.
+    /// turns: one fast path through what [`Network::next`], [`Network::transmit`] and [`Network::rearm`] do. Returns
+    /// whether it took that path.
     #[inline(never)]
     pub(super) fn use_under_control(&mut self, port: PortId) -> bool {
         let (now, out) = (self.now(), &mut self.ports[port]);
