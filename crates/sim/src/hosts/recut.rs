@@ -34,7 +34,7 @@ impl Hosts {
         for host in rngs.ids().filter(|&host| was_here(host)) {
             swap(&mut to[part_of(host)].rngs[host], &mut rngs[host]);
         }
-        // The whole run hears of flows in the order of their places, whichever part tells of them.
+        // The whole run reads of flows in the order of their slots, whichever part noted them.
         to[0].finished.extend(finished);
         ids
     }

@@ -17,9 +17,9 @@ use std::mem::take;
 impl Simulation {
     /// The progress of the run so far.
     pub fn progress(&self) -> Progress {
-        let unheard = || self.regions.iter().flat_map(|region| &region.notes);
-        let wrote = unheard().filter(|note| matches!(note.news, News::Wrote { .. })).count();
-        let delivered = unheard().filter(|note| matches!(note.news, News::Delivered { .. })).count();
+        let pending = || self.regions.iter().flat_map(|region| &region.notes);
+        let wrote = pending().filter(|note| matches!(note.news, News::Wrote { .. })).count();
+        let delivered = pending().filter(|note| matches!(note.news, News::Delivered { .. })).count();
         Progress {
             now: if self.ended.is_none() { self.now.max(self.before()) } else { self.now },
             stop: self.model.stop,

@@ -126,7 +126,7 @@ impl Simulation {
         (0..parts).map(region).collect()
     }
 
-    /// Answers whether regions must be heard as soon as a flow ends.
+    /// Returns whether the notes of regions must be read as soon as a flow ends.
     fn is_prompt(&self) -> bool {
         self.shares.any() || self.model.traffic.iter().any(Traffic::opens_anew)
     }

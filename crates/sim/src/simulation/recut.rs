@@ -39,7 +39,7 @@ impl Simulation {
                 let part = self.nets.part_of(rounds_of(&self.model, traffic).client);
                 self.regions[part].rounds[traffic] = state;
             }
-            // The whole run hears of all parts, and adds up over them.
+            // The whole run reads the notes of all parts, and adds up over them.
             let first = &mut self.regions[0];
             first.notes.extend(notes);
             first.rtts.extend(rtts);

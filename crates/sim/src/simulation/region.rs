@@ -25,13 +25,13 @@ pub struct Region {
     /// The rounds of traffic entries whose hosts are here.
     pub(super) rounds: IdVec<TrafficId, Option<Box<RoundsState>>>,
     pub(super) model: Arc<Model>,
-    /// What the whole run has yet to hear.
+    /// The notes that the whole run has yet to read.
     pub(super) notes: Vec<Note>,
     /// The round-trip times that samples have yet to take.
     pub(super) rtts: Vec<Rtt>,
     /// Set if round-trip times are sampled.
     pub(super) watches_rtt: bool,
-    /// Set if the whole run must hear of each note before any later event.
+    /// Set if the whole run must read each note before any later event.
     pub(super) is_prompt: bool,
     /// The time before which events are handled.
     pub(super) until: Time,
@@ -72,7 +72,7 @@ impl Region {
         Spent { intake: opened - start, work: read() - opened, events: self.events - before }
     }
 
-    /// Handles the events before `until`, or up to the instant in which the whole run must hear something, but at most
+    /// Handles the events before `until`, or up to the instant in which the whole run must read a note, but at most
     /// `most` of them. Answers the time before which all are handled; `None` if there were too many, or if time stands
     /// still.
     pub fn run(&mut self, net: &mut Network, until: Time, most: u64) -> Option<Time> {
@@ -138,8 +138,8 @@ impl Region {
         }
     }
 
-    /// Answers whether the whole run must hear of a note before any later event.
-    pub(super) fn must_be_heard(&self) -> bool {
+    /// Returns whether the whole run must read a note before any later event.
+    pub(super) fn has_urgent_notes(&self) -> bool {
         self.is_prompt && !self.notes.is_empty()
     }
 

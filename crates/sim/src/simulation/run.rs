@@ -1,4 +1,4 @@
-//! A run: regions go on from barrier to barrier, between which the whole run hears what happened in them.
+//! A run: regions go on from barrier to barrier, between which the whole run reads what they noted.
 
 use super::global_events::{GlobalEvent, GlobalEvents};
 use super::journal::Journal;
@@ -212,7 +212,7 @@ impl Simulation {
         let Some(reached) = self.threads.advance(&mut self.nets, &mut self.regions, reached, most) else {
             return !self.ends_livelocked();
         };
-        if reached < until && !self.regions.iter().any(Region::must_be_heard) {
+        if reached < until && !self.regions.iter().any(Region::has_urgent_notes) {
             return self.rest(limit);
         }
         self.barrier = None;
@@ -275,10 +275,10 @@ impl Simulation {
         self.regions.iter().map(|region| region.last).fold(self.last, Time::max)
     }
 
-    /// Hands over what regions sent each other, hears what happened in them, and ends flows that are over.
+    /// Hands over what regions sent each other, reads what they noted, and ends flows that are over.
     pub(super) fn meet(&mut self) {
         while self.regions.iter().any(|region| !region.notes.is_empty() || !region.rtts.is_empty()) {
-            self.hear();
+            self.read_notes();
         }
         self.count_unseen();
         for region in &mut self.regions {
@@ -301,8 +301,8 @@ impl Simulation {
         self.nets.exchange();
     }
 
-    /// Hears the notes of all regions, in the order of their times.
-    fn hear(&mut self) {
+    /// Reads the notes of all regions, in the order of their times.
+    fn read_notes(&mut self) {
         let mut notes: Vec<Note> = Vec::new();
         let mut rtts: Vec<Rtt> = Vec::new();
         for region in &mut self.regions {
@@ -323,7 +323,7 @@ impl Simulation {
                 News::Stopped => self.start_watch(at),
             }
         }
-        // A flow has its place until the notes of its ends were heard.
+        // A flow has its place until the notes of its ends were read.
         let name = |slot| self.live_flows.get(slot).map(|live| live.name());
         sort_by_key(&mut rtts, |sample| (sample.at, name(sample.slot)));
         for Rtt { at, slot, rtt } in rtts {

@@ -112,7 +112,7 @@ impl Threads {
     }
 
     /// Lets all regions handle their events before `until`. Answers the time before which all are handled, which is
-    /// earlier if the whole run must hear something before; `None` if a single region has more than `most` of them, and
+    /// earlier if the whole run must read a note before; `None` if a single region has more than `most` of them, and
     /// shall be called again, or if time stands still in a region.
     pub fn advance(
         &mut self,

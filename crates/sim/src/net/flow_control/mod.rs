@@ -65,7 +65,7 @@ impl Ask {
     }
 
     /// The time for which the port has been stopped until `now` without a break. A run ends when its last packet left,
-    /// and a frame may stop a port after that, before the run hears of its end.
+    /// and a frame may stop a port after that, before the run notices its end.
     fn open(&self, now: Time) -> Span {
         self.since.map_or(Span::ZERO, |since| now.saturating_since(since))
     }

@@ -3,7 +3,7 @@
 use super::super::live_flows::LiveFlow;
 use super::super::notes::size_of_message;
 use super::super::run::Simulation;
-use super::unheard::{Message, Unheard};
+use super::pending_notes::{Message, PendingNotes};
 use crate::ids::{FlowSlot, Id, RecordId};
 use crate::metrics::{Record, slowdown};
 use crate::model::Pattern;
@@ -80,9 +80,9 @@ impl Simulation {
     /// Shows every flow that is alive, in no meaningful order. It calls for `&mut self`, since ends of flows are read
     /// through the same door by which they are driven, but changes nothing.
     pub fn flows(&mut self, mut show: impl FnMut(FlowView)) {
-        let unheard = Unheard::new(self);
+        let pending = PendingNotes::new(self);
         for slot in self.live_flows.slots() {
-            if let Some(view) = self.live_flow(&unheard, slot) {
+            if let Some(view) = self.live_flow(&pending, slot) {
                 show(view);
             }
         }
@@ -90,14 +90,14 @@ impl Simulation {
 
     /// Shows the flow of a row, alive or over; `None` if there is none, or if the row left memory.
     pub fn flow(&mut self, row: u32) -> Option<FlowView> {
-        let unheard = Unheard::new(self);
-        if let Some(slot) = self.slot_of(&unheard, row) {
-            return self.live_flow(&unheard, slot);
+        let pending = PendingNotes::new(self);
+        if let Some(slot) = self.slot_of(&pending, row) {
+            return self.live_flow(&pending, slot);
         }
         let record = self.journal.get(RecordId::from_index(row as usize))?;
         let end = record.end.get().or_else(|| {
             let slot = record.flow?;
-            unheard.end_of(slot, self.live_flows.get(slot)?, row)
+            pending.end_of(slot, self.live_flows.get(slot)?, row)
         });
         let delivered = if end.is_some() { record.bytes() } else { record.delivered };
         let state = if end.is_some() { FlowState::Ended } else { FlowState::Sending };
@@ -115,8 +115,8 @@ impl Simulation {
     /// The ports that the data of the flow of a row crosses, from its source on; where packets are spread over several
     /// paths, the ports of all of them. Empty if there is no such row.
     pub fn path(&mut self, row: u32) -> Vec<PortId> {
-        let unheard = Unheard::new(self);
-        if let Some(slot) = self.slot_of(&unheard, row)
+        let pending = PendingNotes::new(self);
+        if let Some(slot) = self.slot_of(&pending, row)
             && let Some(live) = self.live_flows.get(slot)
             && let Some(sending) = self.regions[self.nets.part_of(live.src.node())].hosts.senders.get(slot)
         {
@@ -128,28 +128,28 @@ impl Simulation {
     }
 
     /// The flow that carries, or carried last, the message of a row.
-    fn slot_of(&self, unheard: &Unheard, row: u32) -> Option<FlowSlot> {
+    fn slot_of(&self, pending: &PendingNotes, row: u32) -> Option<FlowSlot> {
         let carries = |(slot, live): &(FlowSlot, &LiveFlow)| {
-            unheard.current(*slot, live).is_some_and(|message| message.row == row)
+            pending.current(*slot, live).is_some_and(|message| message.row == row)
         };
         self.live_flows.iter().find(carries).map(|(slot, _)| slot)
     }
 
-    fn live_flow(&mut self, unheard: &Unheard, slot: FlowSlot) -> Option<FlowView> {
+    fn live_flow(&mut self, pending: &PendingNotes, slot: FlowSlot) -> Option<FlowView> {
         let snapshot = self.flow_snapshot(slot)?;
         let live = self.live_flows.get(slot)?;
-        let message = unheard.current(slot, live);
+        let message = pending.current(slot, live);
         let has_rounds =
             matches!(self.model.traffic[live.name().traffic.index()].pattern, Pattern::Rounds(_));
         if message.is_none() && !has_rounds {
             // It was prepared and has yet to start.
             return None;
         }
-        let is_open = unheard.is_open(slot, live);
+        let is_open = pending.is_open(slot, live);
         let row = message.map(|message| message.row);
-        let heard = row.and_then(|row| self.journal.get(RecordId::from_index(row as usize)));
+        let recorded = row.and_then(|row| self.journal.get(RecordId::from_index(row as usize)));
         let made;
-        let record = match heard {
+        let record = match recorded {
             Some(record) => record,
             None => {
                 made = self.record_of(slot, live, message)?;
@@ -160,7 +160,7 @@ impl Simulation {
         let begin =
             record.size.get().map_or(0, |size| snapshot.message_end.unwrap_or(0).saturating_sub(size));
         let delivered = if is_open { snapshot.delivered.saturating_sub(begin) } else { record.bytes() };
-        let end = record.end.get().or_else(|| unheard.end_of(slot, live, row?));
+        let end = record.end.get().or_else(|| pending.end_of(slot, live, row?));
         let state = match (is_open, message) {
             (true, _) => FlowState::Sending,
             (false, None) => FlowState::Idle,
@@ -172,9 +172,9 @@ impl Simulation {
         Some(FlowView::new(record, told))
     }
 
-    /// The row of a message that the run has yet to hear of or, before the first message, of one without bytes.
+    /// The row of a message whose note the run has yet to read or, before the first message, of one without bytes.
     fn record_of(&self, slot: FlowSlot, live: &LiveFlow, message: Option<Message>) -> Option<Record> {
-        let (bytes, start) = message.and_then(|message| message.unheard).unwrap_or((0, self.nets.now()));
+        let (bytes, start) = message.and_then(|message| message.pending).unwrap_or((0, self.nets.now()));
         let from = self.nets.part_of(live.src.node());
         let route = self.regions[from].hosts.senders.get(slot)?.end.route;
         Some(Record {

@@ -1,7 +1,7 @@
 //! Views of packets: those that wait at ports, and those on links.
 
 use super::super::run::Simulation;
-use super::unheard::Unheard;
+use super::pending_notes::PendingNotes;
 use crate::ids::{Id, IdVec};
 use crate::net::{Launched, Marks, QueuedPacket, RoutedPacket};
 use clearway_proto::{Flags, Kind};
@@ -162,11 +162,11 @@ impl Simulation {
 
     /// Lists the rows of the messages that flows carry now or carried last.
     fn fill_rows(&self, rows: &mut Vec<Option<u32>>) {
-        let unheard = Unheard::new(self);
+        let pending = PendingNotes::new(self);
         rows.clear();
         rows.extend(self.live_flows.slots().map(|slot| {
             let live = self.live_flows.get(slot)?;
-            unheard.current(slot, live).map(|message| message.row)
+            pending.current(slot, live).map(|message| message.row)
         }));
     }
 }

@@ -1,5 +1,5 @@
-//! What regions noted since the last barrier, and the run has yet to hear: messages that began and that ended. A view
-//! must show it all the same, and must not make the run hear it early.
+//! The notes of regions since the last barrier, which the run has yet to read: messages that began and that ended. A
+//! view must show these messages all the same, and must not make the run read the notes early.
 
 use super::super::live_flows::LiveFlow;
 use super::super::notes::News;
@@ -7,8 +7,8 @@ use super::super::run::Simulation;
 use crate::ids::{FlowSlot, Id, RecordId};
 use clearway_units::{Time, sort_by_key};
 
-/// The messages that began and ended since the last barrier.
-pub struct Unheard {
+/// The messages that began and ended since the last barrier, by the notes of the regions.
+pub struct PendingNotes {
     /// The messages that were written, by flow; those of a flow in their order.
     written: Vec<(FlowSlot, Message)>,
     /// The times at which messages were delivered, by flow; those of a flow in their order.
@@ -20,13 +20,13 @@ pub struct Unheard {
 pub struct Message {
     /// The number of its row.
     pub row: u32,
-    /// Its size and start, if the run has yet to hear of it: it then has no row yet.
-    pub unheard: Option<(u64, Time)>,
+    /// The size and start of the message, if the run has yet to read its note: the message then has no row yet.
+    pub pending: Option<(u64, Time)>,
 }
 
-impl Unheard {
-    /// What a run has yet to hear.
-    pub fn new(sim: &Simulation) -> Unheard {
+impl PendingNotes {
+    /// Collects the notes that a run has yet to read.
+    pub fn new(sim: &Simulation) -> PendingNotes {
         let (mut wrote, mut delivered) = (Vec::new(), Vec::new());
         for note in sim.regions.iter().flat_map(|region| &region.notes) {
             match note.news {
@@ -35,32 +35,32 @@ impl Unheard {
                 _ => {}
             }
         }
-        // Rows are made in this order when the run hears the notes.
+        // Rows are made in this order when the run reads the notes.
         sort_by_key(&mut wrote, |&(at, slot, _)| (at, slot));
         let first = sim.journal.len();
         let row = |(index, (at, slot, bytes)): (usize, (Time, FlowSlot, u64))| {
-            (slot, Message { row: (first + index) as u32, unheard: Some((bytes, at)) })
+            (slot, Message { row: (first + index) as u32, pending: Some((bytes, at)) })
         };
         let mut written: Vec<_> = wrote.into_iter().enumerate().map(row).collect();
         sort_by_key(&mut written, |&(slot, _)| slot);
         sort_by_key(&mut delivered, |&(slot, _)| slot);
-        Unheard { written, delivered }
+        PendingNotes { written, delivered }
     }
 
     /// The messages of a flow that the run holds for open, in their order.
     fn messages<'a>(&'a self, slot: FlowSlot, live: &'a LiveFlow) -> impl Iterator<Item = Message> + 'a {
-        let heard = live.open().map(|row| Message { row: row.index() as u32, unheard: None });
-        heard.chain(of(&self.written, slot).iter().map(|(_, message)| *message))
+        let recorded = live.open().map(|row| Message { row: row.index() as u32, pending: None });
+        recorded.chain(of(&self.written, slot).iter().map(|(_, message)| *message))
     }
 
     /// The message that a flow carries now or, while it carries none, the last one; `None` before the first.
     #[inline]
     pub fn current(&self, slot: FlowSlot, live: &LiveFlow) -> Option<Message> {
-        let heard = |row: RecordId| Message { row: row.index() as u32, unheard: None };
+        let recorded = |row: RecordId| Message { row: row.index() as u32, pending: None };
         match self.under_way(slot, live) {
-            Some(row) => Some(heard(row)),
-            None if self.has_none_of(slot) => live.record.map(heard),
-            None => self.current_unheard(slot, live).or(live.record.map(heard)),
+            Some(row) => Some(recorded(row)),
+            None if self.has_none_of(slot) => live.record.map(recorded),
+            None => self.current_pending(slot, live).or(live.record.map(recorded)),
         }
     }
 
@@ -70,30 +70,30 @@ impl Unheard {
         live.first_open().filter(|_| of(&self.delivered, slot).is_empty())
     }
 
-    /// Answers whether no message of a flow began or ended since the last barrier.
+    /// Returns whether no message of a flow began or ended since the last barrier.
     #[inline]
     fn has_none_of(&self, slot: FlowSlot) -> bool {
         of(&self.written, slot).is_empty() && of(&self.delivered, slot).is_empty()
     }
 
     #[inline(never)]
-    fn current_unheard(&self, slot: FlowSlot, live: &LiveFlow) -> Option<Message> {
+    fn current_pending(&self, slot: FlowSlot, live: &LiveFlow) -> Option<Message> {
         let open = self.messages(slot, live).nth(of(&self.delivered, slot).len());
         open.or_else(|| self.messages(slot, live).last())
     }
 
-    /// True if a flow carries a message that is not delivered in full.
+    /// Returns whether a flow carries a message that is not delivered in full.
     #[inline]
     pub fn is_open(&self, slot: FlowSlot, live: &LiveFlow) -> bool {
-        self.under_way(slot, live).is_some() || (!self.has_none_of(slot) && self.is_open_unheard(slot, live))
+        self.under_way(slot, live).is_some() || (!self.has_none_of(slot) && self.is_open_pending(slot, live))
     }
 
     #[inline(never)]
-    fn is_open_unheard(&self, slot: FlowSlot, live: &LiveFlow) -> bool {
+    fn is_open_pending(&self, slot: FlowSlot, live: &LiveFlow) -> bool {
         self.messages(slot, live).nth(of(&self.delivered, slot).len()).is_some()
     }
 
-    /// The time at which a message of a flow ended, if the run has yet to hear of that.
+    /// The time at which a message of a flow ended, if the run has yet to read the note of that.
     pub fn end_of(&self, slot: FlowSlot, live: &LiveFlow, row: u32) -> Option<Time> {
         let mut ended = of(&self.delivered, slot).iter().zip(self.messages(slot, live));
         ended.find(|(_, message)| message.row == row).map(|(&(_, at), _)| at)
