@@ -70,8 +70,8 @@ ids! {
     HostId;
     /// A part of the network, which a thread of its own may simulate.
     PartId;
-    /// The network card of a host's port.
-    CardId;
+    /// The NIC of a host's port.
+    NicId;
     /// A queue of data at a port that is not plain.
     QueueId;
     /// The queue of a plain port.

@@ -46,7 +46,7 @@ pub fn command() -> Command {
             Command::new("stats")
                 .about("Shows statistics of the daemons that run in this network namespace.")
                 .arg(run_dir())
-                .arg(text("dev", "DEV", "The network card of the daemon; without it, all."))
+                .arg(text("dev", "DEV", "The NIC of the daemon; without it, all."))
                 .arg(switch("watch", "Shows them again every second, with rates, until it is stopped."))
                 .arg(switch("json", "Writes a JSON object on one line for each daemon.")),
         )
@@ -59,7 +59,7 @@ pub fn command() -> Command {
             Command::new("cleanup")
                 .about("Undoes the rules of daemons that were killed, in this network namespace.")
                 .arg(run_dir())
-                .arg(text("dev", "DEV", "The network card of the daemon; without it, all."))
+                .arg(text("dev", "DEV", "The NIC of the daemon; without it, all."))
                 .arg(switch(
                     "forget",
                     "Forgets the rules without undoing them, for rules that somebody else has removed.",

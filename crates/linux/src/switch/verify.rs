@@ -15,7 +15,7 @@ use std::fmt;
 /// A difference between what was asked and what the kernel does.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Deviation {
-    /// The network card, or the bridge.
+    /// The NIC, or the bridge.
     pub device: String,
     /// The quantity that differs.
     pub what: &'static str,

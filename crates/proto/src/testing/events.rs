@@ -11,10 +11,10 @@ use std::collections::BinaryHeap;
 pub(super) enum Event {
     /// A packet arrives at its host.
     Arrive(Way, usize),
-    /// A packet has left its card for the port.
+    /// A packet has left its NIC for the port.
     ReachPort(Way, usize),
-    /// The sending host's network card may be free.
-    CardFree,
+    /// The sending host's NIC may be free.
+    NicFree,
     /// The port may send.
     PortFree(Way),
     /// A credit may leave.

@@ -70,7 +70,7 @@ struct Drive<'a> {
     timer: EventKind,
     /// The end of the pace for which the end is parked at its port, if it is.
     parked: Option<Time>,
-    /// The shim that the end's packets pass on their way to the network card.
+    /// The shim that the end's packets pass on their way to the NIC.
     shim: Option<&'a mut AnyShim>,
 }
 

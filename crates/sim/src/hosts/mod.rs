@@ -1,4 +1,4 @@
-//! Hosts: the ends of flows, what sits between them and the network card, and how both are driven.
+//! Hosts: the ends of flows, what sits between them and the NIC, and how both are driven.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `drive.rs` | one end through one input: what it sends enters the network, its timer is set |
 //! | `pull.rs` | the turn of a sending end: it is asked for a packet of data |
 //! | `parking.rs` | flows that their port's wake-up serves, instead of one of their own |
-//! | `shims.rs` | shims between receivers and network cards |
+//! | `shims.rs` | shims between receivers and NICs |
 //! | `recut.rs` | the hosts of a run that goes on in other parts |
 //! | `driver.rs` | [`Hosts`], which owns all of these: packets that arrive, turns to send, timers |
 

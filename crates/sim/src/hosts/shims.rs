@@ -1,4 +1,4 @@
-//! Shims: what sits between the receivers of a host and its network card, one for each transport that has one. Traffic
+//! Shims: what sits between the receivers of a host and its NIC, one for each transport that has one. Traffic
 //! entries whose transports have the same settings share it: how a scenario is cut into entries changes no protocol.
 
 use crate::ids::{HostId, Id, IdVec, ShimId, TrafficId};

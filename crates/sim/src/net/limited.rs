@@ -93,7 +93,7 @@ impl Network {
                 (id, out.start_frame(wire, now))
             }
             None => {
-                let lone = self.lone_class.filter(|_| out.waiting > 0 && out.card.is_none());
+                let lone = self.lone_class.filter(|_| out.waiting > 0 && out.nic.is_none());
                 let Some(class) = lone else { return false };
                 let queue = self.queues.nth_mut(out.queues, class.index());
                 let id = queue.queue.head().expect("packets of the lone class wait");
@@ -107,7 +107,7 @@ impl Network {
         };
         self.launched += 1;
         self.agenda.at_port(port, arrival, EventKind::Arrive(id));
-        let has_data = out.waiting > 0 || out.card.is_some_and(|card| self.cards[card].has_any());
+        let has_data = out.waiting > 0 || out.nic.is_some_and(|nic| self.nics[nic].has_any());
         let ready = if has_data { Some(now) } else { credits.ready_since() };
         if let Some(ready) = ready {
             out.wake_at = ready.max(out.busy_until);

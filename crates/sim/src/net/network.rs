@@ -2,7 +2,6 @@
 //! host or is dropped.
 
 use super::books::Books;
-use super::cards::{Card, Cards};
 use super::credits::Credits;
 use super::data_queue::DataQueue;
 use super::drop_reason::{ByReason, DropReason};
@@ -10,6 +9,7 @@ use super::exchange::Exchange;
 use super::link::Loss;
 use super::mechanisms::Mechanisms;
 use super::memory::Memory;
+use super::nics::{Nic, Nics};
 use super::notified::Notified;
 use super::paths::{Paths, Way};
 use super::plain::PlainQueue;
@@ -61,9 +61,9 @@ pub struct Network {
     pub(super) plain: IdVec<PlainId, PlainQueue>,
     /// The credits of ports.
     pub(super) credits: Credits,
-    /// The network cards of hosts.
-    pub cards: Cards,
-    /// The latest end of a pace for which a flow was ever parked at its card.
+    /// The NICs of hosts.
+    pub nics: Nics,
+    /// The latest end of a pace for which a flow was ever parked at its NIC.
     pub parked_until: Time,
     /// The turns of classes of data that share a port.
     pub(super) arbiter: Arbiter,
@@ -238,7 +238,7 @@ impl Network {
         }
         let now = self.now();
         let out = &mut self.ports[port];
-        let is_host = out.card.is_some();
+        let is_host = out.nic.is_some();
         let routed = &mut self.slab[id];
         let queue = self.queues.nth_mut(out.queues, routed.class_at(is_host).index());
         let wire = routed.packet.wire as u64;
@@ -312,12 +312,12 @@ impl Network {
             return Next::Send(credit);
         }
         let out = &mut self.ports[port];
-        let is_host = out.card.is_some();
-        let card = out.card.map(|card| {
-            self.cards[card].settle_before(now);
-            &self.cards[card]
+        let is_host = out.nic.is_some();
+        let nic = out.nic.map(|nic| {
+            self.nics[nic].settle_before(now);
+            &self.nics[nic]
         });
-        if out.waiting == 0 && !card.is_some_and(Card::has_any) {
+        if out.waiting == 0 && !nic.is_some_and(Nic::has_any) {
             return Next::Rest;
         }
         let class = if let Some(only) = self.arbiter.only(is_host) {
@@ -329,7 +329,7 @@ impl Network {
             let (queues, first, paused, waits) = (&self.queues, out.queues, out.paused, out.waiting > 0);
             let has = |class: ClassId| {
                 let queued = waits && queues.nth(first, class.index()).queue.packets() > 0;
-                (queued || card.is_some_and(|card| card.has(class))) && !paused.has(class)
+                (queued || nic.is_some_and(|nic| nic.has(class))) && !paused.has(class)
             };
             match self.arbiter.pick(port, is_host, has) {
                 Some(class) => class,
@@ -374,7 +374,7 @@ impl Network {
             if self.may_send(port) {
                 return self.arm(port, free);
             }
-        } else if out.waiting > 0 || out.card.is_some_and(|card| self.cards[card].has_any()) {
+        } else if out.waiting > 0 || out.nic.is_some_and(|nic| self.nics[nic].has_any()) {
             return self.arm(port, free);
         }
         if let Some(credits) = out.credits

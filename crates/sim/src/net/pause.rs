@@ -105,11 +105,11 @@ impl Network {
         let now = self.now();
         let out = &mut self.ports[port];
         let routed = &mut self.slab[id];
-        let class = routed.class_at(out.card.is_some());
+        let class = routed.class_at(out.nic.is_some());
         let queue = self.queues.nth_mut(out.queues, class.index());
         let mut has_room = queue.has_room(routed.packet.wire as u64);
         let mut stopped = None;
-        if has_room && out.card.is_none() {
+        if has_room && out.nic.is_none() {
             let from = came_from(&self.paths, routed);
             let control = self.memory.control_mut().expect("asked for where there is flow control");
             let stops;
@@ -181,7 +181,7 @@ impl Network {
         let out = &self.ports[port];
         let waits = |class: ClassId| {
             let queued = self.queues.nth(out.queues, class.index()).queue.packets() > 0;
-            queued || out.card.is_some_and(|card| self.cards[card].has(class))
+            queued || out.nic.is_some_and(|nic| self.nics[nic].has(class))
         };
         let mut classes = (0..self.arbiter.classes()).map(ClassId::from_index);
         out.control.has(ControlWork::FRAME_DUE) || classes.any(|class| !out.paused.has(class) && waits(class))

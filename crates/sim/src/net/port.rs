@@ -1,7 +1,7 @@
 //! An output port: its link, its counters, and where its queues and other parts are found.
 
 use super::link::{ByteTime, Link};
-use crate::ids::{CardId, ClassSet, CreditsId, LossId, MechanismId, PartId, PlainId, QueueId};
+use crate::ids::{ClassSet, CreditsId, LossId, MechanismId, NicId, PartId, PlainId, QueueId};
 use clearway_proto::{Framing, Packet, Sees};
 use clearway_topology::NodeId;
 use clearway_units::{Rate, Span, Time};
@@ -18,7 +18,7 @@ pub struct Port {
     pub delay: Span,
     /// The time that a byte takes to leave; `None` if the link must be asked how long a frame takes.
     byte_time: Option<ByteTime>,
-    /// The queue of the port, if it is plain; it then has no credits, no card and no queues of data.
+    /// The queue of the port, if it is plain; it then has no credits, no NIC and no queues of data.
     pub plain: Option<PlainId>,
     /// Set while the link works in this direction.
     pub up: bool,
@@ -38,8 +38,8 @@ pub struct Port {
     pub wake_at: Time,
     /// The port's credits, where they have a rate limit.
     pub credits: Option<CreditsId>,
-    /// The host's network card behind the port; `None` at a switch.
-    pub card: Option<CardId>,
+    /// The host's NIC behind the port; `None` at a switch.
+    pub nic: Option<NicId>,
     /// The first of the port's queues of data; those of its other classes follow. A plain port has none there.
     pub queues: QueueId,
     /// The node that the port belongs to.
@@ -208,7 +208,7 @@ impl Port {
             byte_time,
             waiting: 0,
             credits: None,
-            card: None,
+            nic: None,
             plain: None,
             up: true,
             special_arrivals: Sees::Nothing,
@@ -240,7 +240,7 @@ impl Port {
             counted,
             wake_at,
             credits: _,
-            card: _,
+            nic: _,
             queues: _,
             owner: _,
             paused,

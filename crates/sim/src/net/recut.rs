@@ -81,7 +81,7 @@ impl Networks {
             queues: _,
             plain: _,
             credits: _,
-            cards: _,
+            nics: _,
             arbiter: _,
             losses: _,
             mechanisms: _,
@@ -194,8 +194,8 @@ impl Network {
         if let Some((own, was)) = own.credits.zip(was.credits) {
             self.credits.take_over(own, (&mut old.credits, was), &old.slab, &mut self.slab);
         }
-        if let Some((own, was)) = own.card.zip(was.card) {
-            swap(&mut self.cards[own], &mut old.cards[was]);
+        if let Some((own, was)) = own.nic.zip(was.nic) {
+            swap(&mut self.nics[own], &mut old.nics[was]);
         }
         if let Some((own, was)) = own.special.loss.zip(was.special.loss) {
             swap(&mut self.losses[own], &mut old.losses[was]);

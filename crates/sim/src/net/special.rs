@@ -41,7 +41,7 @@ impl Network {
         let (out, routed) = (&self.ports[port], &self.slab[id]);
         if let Some(credits) = out.credits.filter(|_| routed.packet.is_credit()) {
             self.send_credit(port, credits, id);
-        } else if out.sends_at_once(now) && !out.paused.has(routed.class_at(out.card.is_some())) {
+        } else if out.sends_at_once(now) && !out.paused.has(routed.class_at(out.nic.is_some())) {
             self.transmit(port, id);
         } else {
             self.enqueue(port, id);
@@ -126,7 +126,7 @@ impl Network {
         }
         let out = &mut self.ports[port];
         out.waiting = 0;
-        let (first, credits, is_switch, owner) = (out.queues, out.credits, out.card.is_none(), out.owner);
+        let (first, credits, is_switch, owner) = (out.queues, out.credits, out.nic.is_none(), out.owner);
         for class in 0..self.arbiter.classes() {
             let lost = self.queues.nth_mut(first, class).queue.drain(&self.slab, now);
             self.came_besides.cover(port, 0);

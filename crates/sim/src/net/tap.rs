@@ -21,7 +21,7 @@ impl Network {
             packet: &routed.packet,
             extra: has_extra.then(|| *self.slab.extra(id)),
             hops_left: routed.hops_left,
-            class: routed.class_at(self.ports[port].card.is_some()),
+            class: routed.class_at(self.ports[port].nic.is_some()),
         };
         tell(recorder, place, &held);
     }

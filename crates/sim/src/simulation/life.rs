@@ -83,15 +83,15 @@ impl Simulation {
             established,
             host_flows: if transport.needs().host_flows { self.live_flows.load(source) } else { 0 },
         };
-        let card_rate = topology.port(reverse[0]).rate;
-        let make_shim = || transport.shim(&ShimEnv { line_rate: card_rate, framing });
+        let nic_rate = topology.port(reverse[0]).rate;
+        let make_shim = || transport.shim(&ShimEnv { line_rate: nic_rate, framing });
         let receiver_hosts = &mut self.regions[self.nets.part_of(dst)].hosts;
         let shim = receiver_hosts.shims.of_host(name.traffic, sink, make_shim);
         let stream = |entity| Rng::stream(model.seed, entity, identity(name.traffic, name.number));
         let receiver = receiver_hosts
             .receivers
             .protocols
-            .open(transport, &Env { line_rate: card_rate, host_flows: 0, ..env });
+            .open(transport, &Env { line_rate: nic_rate, host_flows: 0, ..env });
         let classes = Classes {
             data: ClassId::from_index(entry.class),
             ack: ClassId::from_index(entry.ack_class),
