@@ -37,7 +37,7 @@ pub trait Slot {
     /// # Errors
     /// Says what would be right.
     fn read(&mut self, value: &Value, min: &'static str, max: &'static str) -> Result<(), String>;
-    /// Gives the field the value of a key that is left out. Answers false if its type has none.
+    /// Gives the field the value of a key that is left out. Returns false if its type has none.
     fn leave_out(&mut self) -> bool;
     /// The value in TOML, or `None` if the key is to be left out.
     fn write(&self) -> Option<String>;

@@ -1,6 +1,6 @@
 //! Fast paths through the code, which a test can forbid to see that they change nothing.
 
-/// Answers whether a test wants to see how things go without fast paths.
+/// Returns whether a test wants to see how things go without fast paths.
 #[inline(always)]
 pub fn tests_forbid() -> bool {
     #[cfg(test)]

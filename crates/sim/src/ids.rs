@@ -130,13 +130,13 @@ impl ClassSet {
     /// The set without any class.
     pub const EMPTY: ClassSet = ClassSet(0);
 
-    /// Answers whether no class is in the set.
+    /// Returns whether no class is in the set.
     #[inline]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Answers whether a class is in the set.
+    /// Returns whether a class is in the set.
     #[inline]
     pub const fn has(self, class: ClassId) -> bool {
         self.0 >> class.0 & 1 == 1

@@ -264,7 +264,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Answers whether the entry has rounds that open new connections each time.
+    /// Returns whether the entry has rounds that open new connections each time.
     pub fn opens_anew(&self) -> bool {
         matches!(&self.pattern, Pattern::Rounds(rounds) if rounds.reconnect)
     }

@@ -86,7 +86,7 @@ fn a_lone_flow_fills_its_link() {
 }
 
 /// Two flows of 250 kB in opposite directions, over a link of a tenth of their hosts' rate whose queues hold two packets;
-/// one has the parameters `one`, the other `other`. Answers how the run ended, if it did so within 200,000 events, what
+/// one has the parameters `one`, the other `other`. Returns how the run ended, if it did so within 200,000 events, what
 /// was delivered, and the timeouts.
 fn opposite_flows(one: &[(&str, &str)], other: &[(&str, &str)]) -> (Option<Ended>, Vec<u64>, Vec<u64>) {
     let [one, other] = [one, other].map(|parameters| {

@@ -4,7 +4,7 @@
 /// calls a function that computes 128 bits; elsewhere the processor's own is faster than the look.
 const LOOKS: bool = cfg!(target_family = "wasm");
 
-/// Answers whether the product of two numbers surely fits into 64 bits.
+/// Returns whether the product of two numbers surely fits into 64 bits.
 #[inline(always)]
 const fn surely_fits(a: u64, b: u64) -> bool {
     a.leading_zeros() + b.leading_zeros() >= u64::BITS

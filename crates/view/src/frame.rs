@@ -164,7 +164,7 @@ impl Bytes {
         Table { rows, room: &mut self.room[start..self.length] }
     }
 
-    /// Adds the ports, of which those that did not change stand there still, and lists those at which packets wait. Answers
+    /// Adds the ports, of which those that did not change stand there still, and lists those at which packets wait. Returns
     /// how many of these packets a frame holds.
     fn ports(&mut self, simulation: &Simulation, seen: &mut SeenPorts, waiting: &mut Vec<PortId>) -> usize {
         let ports = simulation.ports().len();

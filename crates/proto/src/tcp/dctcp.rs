@@ -157,7 +157,7 @@ impl DctcpController {
         self.alpha
     }
 
-    /// Counts what an acknowledgement says of marks (RFC 8257 sec. 3.3, steps 4 to 8). Answers whether an observation
+    /// Counts what an acknowledgement says of marks (RFC 8257 sec. 3.3, steps 4 to 8). Returns whether an observation
     /// window ended.
     #[inline]
     fn observe(&mut self, ack: &AckEvent, delivered: u64) -> bool {

@@ -48,7 +48,7 @@ impl Events {
         self.queue.pop().map(|Reverse((.., event))| event)
     }
 
-    /// Stores a packet that an event will name, and answers its place.
+    /// Stores a packet that an event will name, and returns its place.
     pub fn put(&mut self, item: Travelling) -> usize {
         let place = self.free.pop().unwrap_or(self.packets.len());
         if place == self.packets.len() {

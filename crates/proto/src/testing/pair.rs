@@ -60,7 +60,7 @@ impl Pair {
         }
     }
 
-    /// Adds a flow of a transport, with the operations of its application in order of time, and answers its number. The
+    /// Adds a flow of a transport, with the operations of its application in order of time, and returns its number. The
     /// network gets what the transport needs of it: a limit on credits, a mechanism at the port on the way of data, and
     /// a shim at the receiving host.
     pub fn add(
@@ -201,7 +201,7 @@ impl Pair {
         }
     }
 
-    /// Runs until nothing is left to happen or the time comes; answers true if something is left.
+    /// Runs until nothing is left to happen or the time comes. Returns true if something is left.
     pub fn run_until(&mut self, until: Time) -> bool {
         while let Some((at, due)) = self.next_due() {
             if at > until {

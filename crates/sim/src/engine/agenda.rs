@@ -73,7 +73,7 @@ impl Agenda {
         self.wheel.pop_here(until)
     }
 
-    /// Turns the wheel to the next bucket, where [`Agenda::pop_here`] took none. Answers false if no event before `until` is
+    /// Turns the wheel to the next bucket, where [`Agenda::pop_here`] took none. Returns false if no event before `until` is
     /// left.
     #[inline]
     pub fn turn(&mut self, until: Time) -> bool {

@@ -31,7 +31,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Answers whether something reaches the end of its link or, at a host that takes time to look at a packet, the end
+    /// Returns whether something reaches the end of its link or, at a host that takes time to look at a packet, the end
     /// of that time.
     #[inline]
     fn is_arrival(self) -> bool {

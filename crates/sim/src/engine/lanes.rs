@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What [`Lane::count_before`] answers, by the simplest means.
+    /// What [`Lane::count_before`] returns, by the simplest means.
     fn naive<L: Lane, const USED: usize>(lanes: &Lanes<L>, from: usize) -> [[u32; CHUNK]; USED] {
         let others = || lanes.as_flattened()[from..].iter().take_while(|other| **other != L::END);
         std::array::from_fn(|chunk| {

@@ -154,7 +154,7 @@ impl Bucket {
     /// The bucket without events.
     pub const EMPTY: Bucket = Bucket(0);
 
-    /// Answers whether the newest chunk has no free place, or there is none.
+    /// Returns whether the newest chunk has no free place, or there is none.
     #[inline]
     fn is_full(self) -> bool {
         self.parts().1 == 0

@@ -161,7 +161,7 @@ impl Wheel {
     }
 
     /// Takes the first event of the current bucket, if it comes before `until`. Only this is done for each event: where it
-    /// answers none, [`Wheel::turn`] tells whether any event is left.
+    /// returns none, [`Wheel::turn`] tells whether any event is left.
     #[inline]
     pub fn pop_here(&mut self, until: Time) -> Option<Event> {
         let &event = self.current.get(self.next)?;
@@ -173,7 +173,7 @@ impl Wheel {
     }
 
     /// Turns to the next bucket that holds events, if nothing of the current one is left and that one begins before
-    /// `until`. Answers false if it does not turn: no event before `until` is left. Afterwards events from `until` on can be
+    /// `until`. Returns false if it does not turn: no event before `until` is left. Afterwards events from `until` on can be
     /// pushed without a look at what is pending, since the wheel has not moved further than that.
     #[inline]
     pub fn turn(&mut self, until: Time) -> bool {
@@ -226,7 +226,7 @@ impl Wheel {
         }
     }
 
-    /// Makes the next bucket that holds events the current one, if it begins before `until`. Answers false if there is
+    /// Makes the next bucket that holds events the current one, if it begins before `until`. Returns false if there is
     /// none.
     #[inline(never)]
     fn advance(&mut self, until: Time) -> bool {
@@ -247,7 +247,7 @@ impl Wheel {
         true
     }
 
-    /// Where no near bucket holds events, turns to before the first one that does, if that begins before `until`. Answers
+    /// Where no near bucket holds events, turns to before the first one that does, if that begins before `until`. Returns
     /// false if there is none.
     #[cold]
     #[inline(never)]

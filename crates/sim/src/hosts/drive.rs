@@ -32,7 +32,7 @@ pub enum Input<'a> {
 }
 
 impl Input<'_> {
-    /// Answers whether the input is an event of a host. Those of applications of rounds and of the whole run come behind
+    /// Returns whether the input is an event of a host. Those of applications of rounds and of the whole run come behind
     /// all such events at their instant.
     #[inline]
     pub fn is_of_host(&self) -> bool {
@@ -170,7 +170,7 @@ fn wake_in_order(net: &mut Network, end: &End, at: Time, kind: EventKind) {
     net.agenda.at_host(end.host, at, kind);
 }
 
-/// Notes whether an end needs nothing more. Answers whether that is new.
+/// Notes whether an end needs nothing more. Returns whether that is new.
 #[inline]
 pub(super) fn note_finished(net: &mut Network, end: &mut End, finished: bool) -> bool {
     let has_finished = finished && !end.finished;

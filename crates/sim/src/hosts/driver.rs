@@ -50,7 +50,7 @@ impl Hosts {
         }
     }
 
-    /// Answers whether the ends are too large for a core's own cache, so that fetching ahead pays. Flows come and go, so
+    /// Returns whether the ends are too large for a core's own cache, so that fetching ahead pays. Flows come and go, so
     /// this is asked again and again.
     pub fn is_large(&self) -> bool {
         exceeds_cache(self.senders.size() + self.receivers.size())
@@ -74,7 +74,7 @@ impl Hosts {
         }
     }
 
-    /// A packet reached its host. Answers true if the host handles it at once, false if it takes time to look at it.
+    /// A packet reached its host. Returns true if the host handles it at once, false if it takes time to look at it.
     #[inline]
     pub fn reach(&mut self, id: PacketId, net: &mut Network) -> bool {
         if matches!(self.delay, Delay::Fixed(Span::ZERO)) {
@@ -142,7 +142,7 @@ impl Hosts {
         }
     }
 
-    /// Asks a flow, whose turn it is, for a packet. Answers whether the port sends one. Not inlined, since it holds the code
+    /// Asks a flow, whose turn it is, for a packet. Returns whether the port sends one. Not inlined, since it holds the code
     /// of all transports.
     #[inline(never)]
     fn pull_from(
@@ -176,7 +176,7 @@ impl Hosts {
         true
     }
 
-    /// Drives a sending end. Answers its state, unless the flow is over.
+    /// Drives a sending end. Returns its state, unless the flow is over.
     #[inline]
     pub fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> Option<Standing> {
         let (sending, protocols) = self.senders.with_protocols(slot)?;
@@ -255,7 +255,7 @@ impl Hosts {
         }
     }
 
-    /// Drives a receiving end. Answers its state, unless the flow is over or its timer was overtaken.
+    /// Drives a receiving end. Returns its state, unless the flow is over or its timer was overtaken.
     #[inline]
     pub fn drive_receiver(
         &mut self,
@@ -311,7 +311,7 @@ impl Hosts {
         }
     }
 
-    /// A timer event of a sending end came. Answers whether the end must be driven.
+    /// A timer event of a sending end came. Returns whether the end must be driven.
     #[inline]
     pub fn sender_wakes(&mut self, slot: FlowSlot, net: &mut Network) -> bool {
         let wakes = self.senders.get_mut(slot).is_some_and(|sending| sending.end.timer.fires(net.now()));

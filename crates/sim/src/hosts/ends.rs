@@ -129,7 +129,7 @@ impl Sending {
         Sending { sender, end, written: 0, messages: Messages::default() }
     }
 
-    /// Adds a message of `bytes` to what the end must send. Answers the offset after its last byte.
+    /// Adds a message of `bytes` to what the end must send. Returns the offset after its last byte.
     pub fn add_message(&mut self, bytes: u64) -> u64 {
         self.written += bytes;
         self.messages.push(self.written);

@@ -34,7 +34,7 @@ impl End {
         nic.parked().filter(|parked| parked.flow == flow).map(|parked| parked.at)
     }
 
-    /// Answers whether the end may be parked until the end of its pace, where it wants to be woken for anything else at
+    /// Returns whether the end may be parked until the end of its pace, where it wants to be woken for anything else at
     /// `other`, and a packet of `wire` bytes is about to leave at a port: the frame takes longer than the pace, and the
     /// wake-ups that are scheduled serve for the rest.
     #[inline(always)]

@@ -7,7 +7,7 @@ use std::mem::swap;
 
 impl Hosts {
     /// Hands all that the hosts of a part have over to those of the parts of another cut. `was_here` tells which hosts were
-    /// in the part, and `part_of` in which one a host is now. Answers the new ids of the shims.
+    /// in the part, and `part_of` in which one a host is now. Returns the new ids of the shims.
     pub fn hand_over(
         self,
         to: &mut [&mut Hosts],

@@ -30,14 +30,14 @@ pub struct HostShim {
 }
 
 impl HostShim {
-    /// Sees to it that the shim is woken when it wants to be. Answers the time for which the caller must schedule an
+    /// Sees to it that the shim is woken when it wants to be. Returns the time for which the caller must schedule an
     /// event, if any.
     #[must_use = "without the event, the shim is never woken"]
     pub fn arm(&mut self, now: Time) -> Option<Time> {
         self.timer.arm(self.shim.next_timeout(), now)
     }
 
-    /// A timer event of the shim came. Answers whether it is the one that counts.
+    /// A timer event of the shim came. Returns whether it is the one that counts.
     pub fn wake(&mut self, now: Time) -> bool {
         let counts = self.timer.fires(now);
         if counts && self.shim.next_timeout() <= now {
@@ -80,7 +80,7 @@ impl Shims {
         id
     }
 
-    /// Hands over all shims with the first traffic entries of their transports. Answers the ids that `give` answers, by
+    /// Hands over all shims with the first traffic entries of their transports. Returns the ids that `give` returns, by
     /// those here.
     pub fn hand_over(self, mut give: impl FnMut(TrafficId, HostShim) -> ShimId) -> IdVec<ShimId, ShimId> {
         let Shims { shims, known, .. } = self;

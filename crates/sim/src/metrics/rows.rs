@@ -92,7 +92,7 @@ impl Rows {
         self.rows
     }
 
-    /// Answers whether there are no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
@@ -102,7 +102,7 @@ impl Rows {
         self.parts.len()
     }
 
-    /// Answers whether rows lie in a file.
+    /// Returns whether rows lie in a file.
     pub fn is_stored(&self) -> bool {
         self.store.is_some()
     }
@@ -112,7 +112,7 @@ impl Rows {
         self.failed.take()
     }
 
-    /// Answers whether the file failed.
+    /// Returns whether the file failed.
     pub fn has_failed(&self) -> bool {
         self.failed.is_some()
     }
@@ -271,7 +271,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Shows the values of a column part by part, until `found` answers true; answers whether it did.
+    /// Shows the values of a column part by part, until `found` returns true. Returns whether it did.
     fn any(&mut self, index: usize, mut found: impl FnMut(&Values) -> bool) -> io::Result<bool> {
         for part in &self.parts {
             let is_found = match part {

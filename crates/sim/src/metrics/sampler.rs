@@ -123,7 +123,7 @@ impl Sampler {
         Sampler { rows: spool.map(Rows::spooled).unwrap_or_default(), ..Sampler::default() }
     }
 
-    /// Answers whether rows were lost, since the file failed.
+    /// Returns whether rows were lost, since the file failed.
     pub fn has_failed(&self) -> bool {
         self.rows.has_failed()
     }

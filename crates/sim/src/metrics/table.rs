@@ -246,7 +246,7 @@ impl Values {
         }
     }
 
-    /// Answers whether a value is there other than zero, or the first text.
+    /// Returns whether a value is there other than zero, or the first text.
     pub fn count(&self) -> bool {
         match self {
             Values::U64(values) => values.iter().any(|value| *value != 0),

@@ -132,7 +132,7 @@ impl Window {
         self.opening = Some(Opening { at: nets.now(), ports, maxima, flows });
     }
 
-    /// Notes that a Poisson traffic entry has started all its flows. Answers whether the window closes now, because it
+    /// Notes that a Poisson traffic entry has started all its flows. Returns whether the window closes now, because it
     /// was the last one, and the scenario sets no other time.
     pub fn ends_with_arrivals(&mut self) -> bool {
         self.arrivals_left -= 1;

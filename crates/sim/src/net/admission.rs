@@ -87,7 +87,7 @@ impl Admission {
         self.marks
     }
 
-    /// Answers whether a packet of `wire` bytes may join a queue of this length.
+    /// Returns whether a packet of `wire` bytes may join a queue of this length.
     #[inline]
     pub fn has_room(&self, queue: Length, wire: u64) -> bool {
         queue.packets < self.limit_packets && queue.bytes + wire <= self.limit_bytes

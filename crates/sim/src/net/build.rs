@@ -101,7 +101,7 @@ impl Network {
         net
     }
 
-    /// Answers for each port whether it is plain if it is a switch's (`plain.rs` says when).
+    /// Returns for each port whether it is plain if it is a switch's (`plain.rs` says when).
     fn may_be_plain(&self, model: &Model) -> IdVec<PortId, bool> {
         let PortModel { credit, credit_classes: _, classes, shared: _, mechanism } = &model.switch;
         let marks_leaving =

@@ -53,7 +53,7 @@ impl CreditClasses {
         self.ports.push(PortClasses { classes, turns: self.order.turns() });
     }
 
-    /// Puts a credit into the queue of its class. Answers false if that has no room for it.
+    /// Puts a credit into the queue of its class. Returns false if that has no room for it.
     #[cold]
     pub fn push(&mut self, at: CreditsId, class: ClassId, credit: WaitingCredit, now: Time) -> bool {
         self.ports[at].classes[class].queue.push(credit, now)

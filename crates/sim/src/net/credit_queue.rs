@@ -110,7 +110,7 @@ impl CreditQueue {
         (self.packets > 0).then(|| *self.place(0))
     }
 
-    /// Adds a credit at the end, if the queue has room for it. Answers whether it has.
+    /// Adds a credit at the end, if the queue has room for it. Returns whether it has.
     #[inline(always)]
     pub fn push(&mut self, credit: WaitingCredit, now: Time) -> bool {
         let has_room = self.room.admits(self.packets, self.bytes(), credit.wire);

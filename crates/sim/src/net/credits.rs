@@ -144,7 +144,7 @@ impl Credits {
         if self.classes.is_none() { Some(&mut self.ports[at]) } else { None }
     }
 
-    /// Answers whether no credit waits at a port, as far as that is known without a look at several classes.
+    /// Returns whether no credit waits at a port, as far as that is known without a look at several classes.
     #[inline]
     pub fn has_none(&self, at: CreditsId) -> bool {
         self.classes.is_none() && self.ports[at].queue.packets() == 0

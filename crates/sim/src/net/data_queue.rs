@@ -29,7 +29,7 @@ impl DataQueue {
         Length { packets: self.queue.packets(), bytes: self.queue.bytes() }
     }
 
-    /// Answers whether a packet of `wire` bytes may wait as well.
+    /// Returns whether a packet of `wire` bytes may wait as well.
     #[inline]
     pub fn has_room(&self, wire: u64) -> bool {
         self.admission.has_room(self.length(), wire)

@@ -9,7 +9,7 @@ use crate::ids::{CreditsId, FlowSlot, Id};
 use clearway_topology::PortId;
 
 impl Network {
-    /// Answers whether the ports are too large for a core's own cache, so that fetching ahead pays. Packets are not
+    /// Returns whether the ports are too large for a core's own cache, so that fetching ahead pays. Packets are not
     /// counted: the place of one that left is taken by the next one, so few places are in use at a time.
     pub fn is_large(&self) -> bool {
         exceeds_cache(self.ports.size() + self.queues.size() + self.plain.size() + self.credits.size())

@@ -57,7 +57,7 @@ impl Network {
         self.rearm(port);
     }
 
-    /// A wake-up of a port came. Answers whether it is the one that counts, and what the port can do has yet to be done.
+    /// A wake-up of a port came. Returns whether it is the one that counts, and what the port can do has yet to be done.
     #[inline(always)]
     pub fn wake(&mut self, port: PortId) -> bool {
         let out = &mut self.ports[port];
@@ -73,7 +73,7 @@ impl Network {
 
     /// A port with a limit for credits woke. If it has one class of them, it sends the first one, or a packet of the lone
     /// class of data if none may leave, and wakes for the rest: one fast path through what [`Network::next`],
-    /// [`Network::transmit`] and [`Network::rearm`] do. Answers whether it went that way.
+    /// [`Network::transmit`] and [`Network::rearm`] do. Returns whether it went that way.
     #[inline(never)]
     fn wake_limited(&mut self, port: PortId, credits: CreditsId) -> bool {
         let now = self.agenda.now;

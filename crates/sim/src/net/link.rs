@@ -41,7 +41,7 @@ impl Link {
         NonZeroU32::new(whole_byte(self.rate)).filter(|_| !self.whole_ns).map(ByteTime)
     }
 
-    /// A frame of `wire` bytes is put on the link. Answers the time that it takes to leave.
+    /// A frame of `wire` bytes is put on the link. Returns the time that it takes to leave.
     pub fn start_frame(&mut self, wire: u32) -> Span {
         let time = self.time_to_send(wire);
         self.busy += time;

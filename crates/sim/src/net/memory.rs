@@ -62,7 +62,7 @@ impl SharedMemory {
         moved.for_each(|(node, used)| self.used[node] = *used);
     }
 
-    /// Takes `wire` bytes into a switch's memory, for a queue that holds `queued` bytes. Answers false, and takes
+    /// Takes `wire` bytes into a switch's memory, for a queue that holds `queued` bytes. Returns false, and takes
     /// nothing, if the queue may not grow so far.
     pub fn admit(&mut self, node: NodeId, queued: u64, wire: u64) -> bool {
         let used = &mut self.used[node];

@@ -100,7 +100,7 @@ impl Network {
         self.agenda.now
     }
 
-    /// Puts a packet of a flow into the network: the one way in, for all that hosts and switches send. Answers the
+    /// Puts a packet of a flow into the network: the one way in, for all that hosts and switches send. Returns the
     /// packet, and the port to which the caller hands it.
     #[inline(always)]
     pub fn enter(

@@ -289,14 +289,14 @@ impl Networks {
         Some(control.summary(&self.deadlocked(&control), topology, self.now()))
     }
 
-    /// Looks for ports that are stopped for too long. Answers whether any port is stopped.
+    /// Looks for ports that are stopped for too long. Returns whether any port is stopped.
     pub fn watch(&mut self) -> bool {
         let now = self.now();
         let controls = self.parts.iter_mut().filter_map(|net| net.memory.control_mut());
         controls.map(|control| control.watch(now)).fold(false, |any, stopped| any | stopped)
     }
 
-    /// Answers whether ports wait for each other in a circle. That is a look at all of them, so it is taken only where
+    /// Returns whether ports wait for each other in a circle. That is a look at all of them, so it is taken only where
     /// one has waited for long.
     pub fn is_deadlocked(&self) -> bool {
         self.controls().any(|control| control.has_waited_long(self.now()))

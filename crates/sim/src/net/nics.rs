@@ -108,13 +108,13 @@ impl Nic {
         self.waiting += ready.len();
     }
 
-    /// Answers whether a flow waits in any class.
+    /// Returns whether a flow waits in any class.
     #[inline]
     pub fn has_any(&self) -> bool {
         self.waiting > 0
     }
 
-    /// Answers whether a flow waits in a class.
+    /// Returns whether a flow waits in a class.
     #[inline]
     pub fn has(&self, class: ClassId) -> bool {
         !self.ready[class].is_empty()

@@ -78,7 +78,7 @@ impl Network {
         self.agenda.at_port(back, obeyed, EventKind::Pause(link));
     }
 
-    /// A port obeys the first of the pause frames on the way to it. Answers whether a class of it may go on by that,
+    /// A port obeys the first of the pause frames on the way to it. Returns whether a class of it may go on by that,
     /// and whether a watch must be set up.
     pub fn obey_frame(&mut self, port: PortId) -> (bool, bool) {
         let now = self.now();
@@ -175,7 +175,7 @@ impl Network {
         }
     }
 
-    /// Answers whether a pause frame waits at a port, or a class that is not stopped has something to send.
+    /// Returns whether a pause frame waits at a port, or a class that is not stopped has something to send.
     #[inline(never)]
     pub(super) fn may_send(&self, port: PortId) -> bool {
         let out = &self.ports[port];
@@ -202,7 +202,7 @@ impl Network {
         }
     }
 
-    /// Answers whether a packet of a class waits at a port that came over the link of another one.
+    /// Returns whether a packet of a class waits at a port that came over the link of another one.
     pub(super) fn holds_from(&self, port: PortId, class: ClassId, from: PortId) -> bool {
         let queue = &self.queues.nth(self.ports[port].queues, class.index()).queue;
         queue.iter(&self.slab).any(|routed| came_from(&self.paths, routed) == from)

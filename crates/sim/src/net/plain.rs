@@ -50,7 +50,7 @@ impl PlainQueue {
         PlainQueue { frames: VecDeque::new(), bytes: 0, bytes_max: 0, area: 0, met: 0, admission }
     }
 
-    /// A packet joins that goes on the link at `start`. Answers false, and takes nothing, if there is no room for it.
+    /// A packet joins that goes on the link at `start`. Returns false, and takes nothing, if there is no room for it.
     #[inline]
     pub fn join(&mut self, packet: &mut Packet, now: Time, start: Time) -> bool {
         // A frame that starts in this instant still waits: at one instant packets arrive before ports send.

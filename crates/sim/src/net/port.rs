@@ -70,13 +70,13 @@ impl ControlWork {
     /// ([`HostModel::queues_data`](crate::model::HostModel::queues_data)).
     pub const QUEUES_DATA: ControlWork = ControlWork(4);
 
-    /// Answers whether there is no work.
+    /// Returns whether there is no work.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Answers whether there is this work.
+    /// Returns whether there is this work.
     #[inline]
     pub fn has(self, work: ControlWork) -> bool {
         self.0 & work.0 != 0
@@ -263,7 +263,7 @@ impl Port {
         self.link.as_ref().expect("a link that must be asked is kept").time_to_send(wire)
     }
 
-    /// Puts a frame on the link at `start`, when it is free. Answers when it reaches the other end.
+    /// Puts a frame on the link at `start`, when it is free. Returns when it reaches the other end.
     #[inline]
     pub fn start_frame(&mut self, wire: u32, start: Time) -> Time {
         let time = match self.byte_time {
@@ -282,20 +282,20 @@ impl Port {
         self.link.as_ref().and_then(|link| link.busy()).map(|busy| busy - ahead)
     }
 
-    /// Answers whether the port could send at once.
+    /// Returns whether the port could send at once.
     #[inline]
     pub fn is_free(&self, now: Time) -> bool {
         self.up && self.busy_until <= now
     }
 
-    /// Answers whether a packet of data that arrives at a port that is not plain, and not special, leaves at once. A
+    /// Returns whether a packet of data that arrives at a port that is not plain, and not special, leaves at once. A
     /// wake-up due now is for a credit that may leave, or for a flow: it goes first, though this packet came just before.
     #[inline(always)]
     pub fn sends_at_once(&self, now: Time) -> bool {
         self.busy_until <= now && self.waiting == 0 && self.wake_at != now
     }
 
-    /// Answers whether every packet that arrives must take the slow path: the link is down, flow control wants something,
+    /// Returns whether every packet that arrives must take the slow path: the link is down, flow control wants something,
     /// data waits in the queues of a host, or a trace covers the port.
     #[inline]
     pub fn is_special(&self) -> bool {

@@ -26,7 +26,7 @@ pub struct Elsewhere<'a> {
 }
 
 impl Networks {
-    /// Answers whether the nodes lie in the same parts as those of other networks of the same model.
+    /// Returns whether the nodes lie in the same parts as those of other networks of the same model.
     pub fn is_cut_as(&self, other: &Networks) -> bool {
         self.len() == other.len() && self.part_of == other.part_of
     }

@@ -94,7 +94,7 @@ impl Order {
         Turns { balance: vec![0; self.classes].into(), next: 0 }
     }
 
-    /// The class that may send next, among those for which `has` answers that a packet waits.
+    /// The class that may send next, among those for which `has` says that a packet waits.
     pub fn pick(&self, turns: Option<&mut Turns>, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
         if !self.has_turns() {
             return self.first(has);
@@ -123,7 +123,7 @@ impl Order {
         }
     }
 
-    /// The class of the highest priority for which `has` answers that a packet waits, where no two have the same.
+    /// The class of the highest priority for which `has` says that a packet waits, where no two have the same.
     #[inline(always)]
     fn first(&self, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
         self.strict.as_ref()?.iter().copied().find(|&class| has(class))
@@ -137,7 +137,7 @@ impl Order {
         }
     }
 
-    /// Answers whether classes share turns, so that each port needs the state of its own.
+    /// Returns whether classes share turns, so that each port needs the state of its own.
     #[inline]
     fn has_turns(&self) -> bool {
         self.strict.is_none()
@@ -183,7 +183,7 @@ impl Arbiter {
         self.order(is_host).only()
     }
 
-    /// Answers whether classes share turns at ports.
+    /// Returns whether classes share turns at ports.
     #[inline]
     pub fn has_turns(&self, is_host: bool) -> bool {
         self.order(is_host).has_turns()
@@ -195,7 +195,7 @@ impl Arbiter {
         self.order(is_host).first(has)
     }
 
-    /// The class that may send next at a port, among those for which `has` answers that a packet waits.
+    /// The class that may send next at a port, among those for which `has` says that a packet waits.
     pub fn pick(&mut self, port: PortId, is_host: bool, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
         let order = if is_host { &self.at_hosts } else { &self.at_switches };
         order.pick(self.turns.get_mut(port), has)

@@ -89,7 +89,7 @@ impl Network {
         self.mechanisms[mechanism].protocol.on_departure(&mut routed.packet, extra, state);
     }
 
-    /// A packet leaves a port whose link loses, or that a trace covers. Answers whether it is lost.
+    /// A packet leaves a port whose link loses, or that a trace covers. Returns whether it is lost.
     #[cold]
     #[inline(never)]
     fn is_lost(&mut self, port: PortId, id: PacketId) -> bool {

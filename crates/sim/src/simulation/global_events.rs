@@ -27,7 +27,7 @@ pub enum GlobalEvent {
 }
 
 impl GlobalEvent {
-    /// Answers whether the event only reads the state. Such events come behind all others at one instant, so that they
+    /// Returns whether the event only reads the state. Such events come behind all others at one instant, so that they
     /// see what it leaves behind.
     fn only_looks(self) -> bool {
         matches!(self, GlobalEvent::Sample(_) | GlobalEvent::Window)
@@ -84,7 +84,7 @@ impl GlobalEvents {
         Some((at, event))
     }
 
-    /// Answers whether all pending events only read the state.
+    /// Returns whether all pending events only read the state.
     pub fn only_looks(&self) -> bool {
         self.pending.len() == self.looks
     }

@@ -52,7 +52,7 @@ impl Journal {
         self.gone + self.recent.len()
     }
 
-    /// Answers whether rows were lost, since the file failed.
+    /// Returns whether rows were lost, since the file failed.
     pub fn has_failed(&self) -> bool {
         self.rows.has_failed()
     }

@@ -118,7 +118,7 @@ impl Simulation {
         slot
     }
 
-    /// A message was written to a flow that is alive. Answers the message's row.
+    /// A message was written to a flow that is alive. Returns the message's row.
     pub(super) fn add_row(&mut self, slot: FlowSlot, bytes: u64, at: Time) -> Option<RecordId> {
         let live = self.live_flows.get(slot)?;
         let sending = self.regions[self.nets.part_of(live.src.node())].hosts.senders.get(slot)?;

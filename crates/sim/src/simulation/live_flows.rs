@@ -66,7 +66,7 @@ impl LiveFlow {
         FlowName { traffic: self.traffic, number: self.number }
     }
 
-    /// Adds the row of a message. Answers whether it is the only one that is not delivered.
+    /// Adds the row of a message. Returns whether it is the only one that is not delivered.
     pub fn push(&mut self, row: RecordId) -> bool {
         if self.unacknowledged.is_none() {
             self.unacknowledged = Some(row);

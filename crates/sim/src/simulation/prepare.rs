@@ -143,12 +143,12 @@ impl Simulation {
     }
 }
 
-/// Answers whether a sample is taken at intervals.
+/// Returns whether a sample is taken at intervals.
 fn is_periodic(sample: &Sample) -> bool {
     !matches!(sample.what, Probe::Rtt(_))
 }
 
-/// Answers whether flows of a model may be prepared before they start. Places of flows are then used again later than
+/// Returns whether flows of a model may be prepared before they start. Places of flows are then used again later than
 /// without that, so nothing may show the order of these: traces, samples of flows, and shims, which serve flows in that
 /// order. Nor may a transport ask how many flows its host sends.
 fn starts_ahead(model: &Model) -> bool {
@@ -157,7 +157,7 @@ fn starts_ahead(model: &Model) -> bool {
     model.traces.is_empty() && !samples_flows && model.traffic.iter().all(is_free)
 }
 
-/// Answers in what a model contradicts itself, if it does.
+/// Returns what in a model contradicts the rest of it, if anything does.
 fn check(model: &Model) -> Result<(), String> {
     let (switch, host) = (&model.switch, &model.host.port);
     let (classes, credit_classes) = (switch.classes.len(), switch.credit_classes.len());

@@ -61,7 +61,7 @@ impl Region {
         }
     }
 
-    /// Takes in what came from other parts and handles all events before `until`. Answers what that took, by the clock
+    /// Takes in what came from other parts and handles all events before `until`. Returns what that took, by the clock
     /// if there is one.
     pub fn go_on(&mut self, net: &mut Network, until: Time, clock: Option<Clock>) -> Spent {
         let read = || clock.map_or(0, |clock| clock());
@@ -73,7 +73,7 @@ impl Region {
     }
 
     /// Handles the events before `until`, or up to the instant in which the whole run must read a note, but at most
-    /// `most` of them. Answers the time before which all are handled; `None` if there were too many, or if time stands
+    /// `most` of them. Returns the time before which all are handled; `None` if there were too many, or if time stands
     /// still.
     pub fn run(&mut self, net: &mut Network, until: Time, most: u64) -> Option<Time> {
         self.until = match self.notes.last() {
@@ -125,7 +125,7 @@ impl Region {
         }
     }
 
-    /// Answers whether time stands still.
+    /// Returns whether time stands still.
     pub(super) fn stands_still(&self) -> bool {
         self.standstill.is_reached()
     }
@@ -245,7 +245,7 @@ impl Region {
         }
     }
 
-    /// Drives a sending end, and notes what it then knows to have arrived. Answers the bytes of the flow in all, if it
+    /// Drives a sending end, and notes what it then knows to have arrived. Returns the bytes of the flow in all, if it
     /// was truncated.
     #[inline]
     pub(super) fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> u64 {

@@ -63,7 +63,7 @@ pub fn rounds_of(model: &Model, traffic: TrafficId) -> &Rounds {
     }
 }
 
-/// Answers whether rounds ask for a request before each response.
+/// Returns whether rounds ask for a request before each response.
 pub fn has_requests(rounds: &Rounds) -> bool {
     rounds.request > Bytes::ZERO
 }

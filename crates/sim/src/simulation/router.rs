@@ -43,7 +43,7 @@ impl Router {
         }
     }
 
-    /// Answers whether the paths back are those forth, backwards.
+    /// Returns whether the paths back are those forth, backwards.
     pub fn is_symmetric(&self) -> bool {
         matches!(self.policy, Policy::SymmetricEcmp | Policy::Ns2Xpass)
     }

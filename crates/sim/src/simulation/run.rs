@@ -107,7 +107,7 @@ impl Simulation {
     pub const SLICE: u64 = 1 << 16;
 
     /// Runs until the traffic is done or the scenario's stop time comes. `report` is called about every 65,536
-    /// events; if it answers false the run ends there, and what was simulated so far is the result.
+    /// events; if it returns false the run ends there, and what was simulated so far is the result.
     pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
         while self.step(Simulation::SLICE) {
             if !report(&self.progress()) {
@@ -117,12 +117,12 @@ impl Simulation {
         report(&self.progress());
     }
 
-    /// Handles about so many events: on one thread at most as many. Answers whether the run goes on.
+    /// Handles about so many events: on one thread at most as many. Returns whether the run goes on.
     pub fn step(&mut self, events: u64) -> bool {
         self.run_until(Time::MAX, events)
     }
 
-    /// Handles all events up to and at `time`, but only about so many of them: on one thread at most as many. Answers
+    /// Handles all events up to and at `time`, but only about so many of them: on one thread at most as many. Returns
     /// whether the run goes on. The sizes of steps change nothing in what happens.
     pub fn run_until(&mut self, time: Time, events: u64) -> bool {
         let enough = self.events().saturating_add(events);
@@ -183,7 +183,7 @@ impl Simulation {
     }
 
     /// Lets all regions go on to the next barrier or to `limit`, on one thread by at most so many events; or handles
-    /// the next event of the whole network. Answers false if no event up to `limit` is left.
+    /// the next event of the whole network. Returns false if no event up to `limit` is left.
     fn advance(&mut self, limit: Time, most: u64) -> bool {
         let until = match self.barrier {
             Some(until) => until,
@@ -223,7 +223,7 @@ impl Simulation {
     }
 
     /// Lets time pass up to `limit`, since nothing happens until then, or up to the end of the run, if that comes first.
-    /// Answers false: no event up to `limit` is left.
+    /// Returns false: no event up to `limit` is left.
     fn rest(&mut self, limit: Time) -> bool {
         let stop = self.model.stop.filter(|&stop| stop <= limit);
         if stop.is_some() {
@@ -344,7 +344,7 @@ impl Simulation {
         }
     }
 
-    /// Answers whether nothing will happen any more that a result could show.
+    /// Returns whether nothing will happen any more that a result could show.
     fn is_complete(&self) -> bool {
         self.live_flows.count() == 0 && self.sources.all_done()
     }

@@ -54,7 +54,7 @@ impl Sources {
         self.left -= 1;
     }
 
-    /// Answers whether all traffic entries have started all their flows.
+    /// Returns whether all traffic entries have started all their flows.
     pub fn all_done(&self) -> bool {
         self.left == 0
     }
@@ -115,7 +115,7 @@ impl Source {
         }
     }
 
-    /// Answers whether the next flow may be prepared before it starts. The last arrival may close the window of
+    /// Returns whether the next flow may be prepared before it starts. The last arrival may close the window of
     /// measurement, and a flow that stops is known by its row.
     pub fn may_prepare(&self, pattern: &Pattern) -> bool {
         match (self, pattern) {

@@ -58,7 +58,7 @@ impl Standstill {
         self.is_reached = events - self.since >= self.most;
     }
 
-    /// Answers whether time stands still.
+    /// Returns whether time stands still.
     pub fn is_reached(&self) -> bool {
         self.is_reached
     }

@@ -111,7 +111,7 @@ impl Threads {
         self.timer.as_ref().map(|(_, times)| times)
     }
 
-    /// Lets all regions handle their events before `until`. Answers the time before which all are handled, which is
+    /// Lets all regions handle their events before `until`. Returns the time before which all are handled, which is
     /// earlier if the whole run must read a note before; `None` if a single region has more than `most` of them, and
     /// shall be called again, or if time stands still in a region.
     pub fn advance(

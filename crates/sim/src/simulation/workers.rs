@@ -35,7 +35,7 @@ pub struct Worker<J> {
 }
 
 impl<J: Job> Worker<J> {
-    /// Starts so many threads. Answers none at all if the system does not give them.
+    /// Starts so many threads. Returns none at all if the system does not give them.
     pub fn start(count: usize) -> Vec<Worker<J>> {
         if cfg!(target_family = "wasm") {
             return Vec::new();

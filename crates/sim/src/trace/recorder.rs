@@ -129,7 +129,7 @@ impl Recorder {
         (TRACES_ARE_TAKEN && !model.traces.is_empty()).then(|| Box::new(recorder()))
     }
 
-    /// Answers whether some trace covers a port.
+    /// Returns whether some trace covers a port.
     pub fn covers(&self, port: PortId) -> bool {
         self.lenses.iter().any(|lens| lens.ports[port])
     }
@@ -165,7 +165,7 @@ impl Recorder {
         self.handed = Some(held.id);
     }
 
-    /// A port has decided what becomes of the packet that it was handed. Answers whether it keeps it in a queue.
+    /// A port has decided what becomes of the packet that it was handed. Returns whether it keeps it in a queue.
     pub fn keeps_handed(&mut self) -> bool {
         self.handed.take().is_some()
     }

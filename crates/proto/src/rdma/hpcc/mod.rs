@@ -323,7 +323,7 @@ impl HpccLaw {
         self.last = hops.iter().map(|hop| HpccLaw::read(self.units, hop)).collect();
     }
 
-    /// `MeasureInflight` of Algorithm 1; stores the entries. Answers false if nothing could be concluded.
+    /// `MeasureInflight` of Algorithm 1; stores the entries. Returns false if nothing could be concluded.
     fn measure(&mut self, hops: &[Hop]) -> bool {
         if hops.len() != self.last.len() {
             self.store(hops);

@@ -156,7 +156,7 @@ impl FlowControl {
     }
 
     /// Takes a packet into a switch's memory; `from` is the port from which it came, and `queued` the bytes in the
-    /// queue that it would join. Answers whether there is room, and whether that port must be told something.
+    /// queue that it would join. Returns whether there is room, and whether that port must be told something.
     pub fn admit(&mut self, routed: &RoutedPacket, node: NodeId, from: PortId, queued: u64) -> (bool, bool) {
         let (wire, protects) = (routed.packet.wire as u64, self.protects(routed));
         let memory = &mut self.memory[node];
@@ -174,7 +174,7 @@ impl FlowControl {
         (room, stops)
     }
 
-    /// A packet leaves a switch's memory. Answers whether the port from which it came must be told something.
+    /// A packet leaves a switch's memory. Returns whether the port from which it came must be told something.
     pub fn release(&mut self, routed: &RoutedPacket, node: NodeId, from: PortId) -> bool {
         let (wire, protects) = (routed.packet.wire as u64, self.protects(routed));
         let memory = &mut self.memory[node];
@@ -192,7 +192,7 @@ impl FlowControl {
         resumes
     }
 
-    /// Sends the frame that is due for a port, and answers it; `None` if what was asked for was taken back in the meantime.
+    /// Sends the frame that is due for a port, and returns it; `None` if what was asked for was taken back in the meantime.
     pub fn send_frame(&mut self, port: PortId) -> Option<Frame> {
         let (ask, wanted) = (&mut self.asks[port], self.wanted[port]);
         let frame = Frame { stop: wanted.without(ask.told), go: ask.told.without(wanted) };
@@ -247,7 +247,7 @@ impl FlowControl {
         self.wanted[port]
     }
 
-    /// Forgets what a port was told, because its link failed or recovered. Answers whether it must be told again.
+    /// Forgets what a port was told, because its link failed or recovered. Returns whether it must be told again.
     pub fn forget(&mut self, port: PortId, now: Time) -> bool {
         self.asks[port].told = ClassSet::EMPTY;
         self.note(port, ClassSet::EMPTY, now);
@@ -268,12 +268,12 @@ impl FlowControl {
         }
     }
 
-    /// Answers whether the watch must be set up, now that a port is stopped.
+    /// Returns whether the watch must be set up, now that a port is stopped.
     pub fn starts_watch(&mut self) -> bool {
         !std::mem::replace(&mut self.watching, true)
     }
 
-    /// Looks for ports that are stopped for too long. Answers whether any port is stopped.
+    /// Looks for ports that are stopped for too long. Returns whether any port is stopped.
     pub fn watch(&mut self, now: Time) -> bool {
         let storm = self.storm;
         for ask in self.asks.iter_mut() {
@@ -283,7 +283,7 @@ impl FlowControl {
         self.watching
     }
 
-    /// Answers whether some port has been stopped since the last look but one, so that a look for a deadlock is worth
+    /// Returns whether some port has been stopped since the last look but one, so that a look for a deadlock is worth
     /// it.
     pub fn has_waited_long(&self, now: Time) -> bool {
         self.asks.iter().any(|ask| ask.since.is_some() && ask.open(now) >= WATCH)

@@ -121,7 +121,7 @@ pub(super) fn fault_of(topology: &Topology, tables: &[FaultTable], port: PortId)
     tables.iter().position(is_meant)
 }
 
-/// Answers whether a port is that of a link in a direction.
+/// Returns whether a port is that of a link in a direction.
 fn leads_over(topology: &Topology, ends: &Pair<String>, direction: Direction, port: PortId) -> bool {
     link(topology, ends).is_ok_and(|first| directions(first, direction).contains(&port))
 }
