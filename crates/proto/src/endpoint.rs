@@ -146,7 +146,7 @@ pub struct Env {
 
 #[cfg(test)]
 impl Env {
-    /// The environment of a test's flow, whose path has one rate and whose connection is open already.
+    /// Returns the environment of a test's flow, whose path has one rate and whose connection is open already.
     pub(crate) const fn for_test(rate: Rate, base_rtt: Span, framing: Framing) -> Env {
         Env { line_rate: rate, path_rate: rate, base_rtt, framing, established: true, host_flows: 0 }
     }

@@ -28,7 +28,7 @@ struct BarePort {
 }
 
 impl Bare {
-    /// A loop over the paths of a model's listed flows, each with as many packets on its way as fill its path.
+    /// Returns a loop over the paths of a model's listed flows, each with as many packets on its way as fill its path.
     ///
     /// # Panics
     /// If the model has no stop time, or traffic other than lists of flows.

@@ -51,7 +51,7 @@ struct PortState {
 }
 
 impl Oracle {
-    /// An oracle without flows, over ports of these rates.
+    /// Returns an oracle without flows, over ports of these rates.
     pub fn new(rates: impl Iterator<Item = Rate>) -> Oracle {
         let capacity: IdVec<PortId, f64> = rates.map(Rate::as_bps_f64).collect();
         Oracle {

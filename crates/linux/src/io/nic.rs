@@ -73,7 +73,7 @@ impl Nic {
         speed(&words).map(Rate::mbps)
     }
 
-    /// True if an offload is on.
+    /// Returns true if an offload is on.
     pub fn has_offload(&self, offload: Offload) -> bool {
         /// The flag of large receive offload (`ETH_FLAG_LRO`).
         const LRO: u32 = 1 << 15;

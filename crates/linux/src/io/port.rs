@@ -45,7 +45,7 @@ impl PortSocket {
         self.nic.address()
     }
 
-    /// True if frames can pass.
+    /// Returns true if frames can pass.
     pub fn is_up(&self) -> bool {
         matches!(self.nic.state(), Ok(LinkState::Up))
     }

@@ -198,7 +198,7 @@ pub(super) fn raise_priority() -> Result<(), Errno> {
     Ok(())
 }
 
-/// The name of a NIC in the form in which the kernel wants it. `None` if no NIC can have that name.
+/// Returns the name of a NIC in the form in which the kernel wants it. `None` if no NIC can have that name.
 fn request_for(name: &str) -> Option<libc::ifreq> {
     // SAFETY: `ifreq` is a plain structure of C for which zeroes are valid.
     #[allow(unsafe_code)] // The structure holds a union, which nix does not make.

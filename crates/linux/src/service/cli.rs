@@ -67,7 +67,7 @@ pub fn command() -> Command {
         )
 }
 
-/// The subcommand of a kind of daemon.
+/// Returns the subcommand of a kind of daemon.
 fn daemon<S: Settings>() -> Command {
     Command::new(S::COMMAND)
         .about(S::ABOUT)
@@ -89,7 +89,7 @@ fn daemon<S: Settings>() -> Command {
         )
 }
 
-/// The flag of a declared setting.
+/// Returns the flag of a declared setting.
 fn flag(spec: &'static Spec) -> Arg {
     let mut help = spec.doc.trim().to_owned();
     let more = [

@@ -178,7 +178,7 @@ impl ConfigFile {
     }
 }
 
-/// The line of a value of a file.
+/// Returns the line of a value of a file.
 fn line(place: Place) -> usize {
     match place {
         Place::Line(line) => line,
@@ -186,7 +186,7 @@ fn line(place: Place) -> usize {
     }
 }
 
-/// The flag of a setting.
+/// Returns the flag of a setting.
 pub fn flag_of(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))
 }

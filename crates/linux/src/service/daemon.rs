@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 /// The work of a daemon. The calls come in the order in which they stand here; an error is one line.
 pub trait Job {
-    /// The kind of daemon and what it works on.
+    /// Returns the kind of daemon and what it works on.
     fn identity(&self) -> Identity;
 
-    /// The NICs, of which no other daemon may have any.
+    /// Returns the NICs, of which no other daemon may have any.
     fn devices(&self) -> Vec<String>;
 
     /// Returns the rules to set, after a look at the machine.

@@ -138,7 +138,7 @@ pub trait Settings: Declared {
     const COMMAND: &'static str;
     /// A sentence for the list of subcommands.
     const ABOUT: &'static str;
-    /// The settings of every daemon.
+    /// Returns the settings of every daemon.
     fn service(&self) -> &ServiceSettings;
 }
 

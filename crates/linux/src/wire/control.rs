@@ -35,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// True if frames of this kind travel with the data, from its sender to its receiver.
+    /// Returns true if frames of this kind travel with the data, from its sender to its receiver.
     pub const fn is_for_receiver(self) -> bool {
         matches!(self, Kind::Request | Kind::Stop)
     }

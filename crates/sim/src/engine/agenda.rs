@@ -21,7 +21,7 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// An empty agenda for so many ports and hosts, most of whose events lie at most `horizon` ahead.
+    /// Returns an empty agenda for so many ports and hosts, most of whose events lie at most `horizon` ahead.
     pub fn new(ports: usize, hosts: usize, horizon: Span) -> Agenda {
         let entities = ports + hosts + 2;
         let (ports, hosts) = (ports as u32, hosts as u32);
@@ -56,7 +56,7 @@ impl Agenda {
         self.wheel.push(event);
     }
 
-    /// The host that scheduled an event. Its meaning is another one if an entity of another kind did.
+    /// Returns the host that scheduled an event. Its meaning is another one if an entity of another kind did.
     pub fn host_of(&self, event: &Event) -> HostId {
         HostId::from_index((event.port().0 - self.ports) as usize)
     }
@@ -80,18 +80,18 @@ impl Agenda {
         self.wheel.turn(until)
     }
 
-    /// The time of the first event.
+    /// Returns the time of the first event.
     pub fn next_at(&self) -> Option<Time> {
         self.wheel.next_at()
     }
 
-    /// The event `ahead` places behind the next one, if both are near: to fetch what it will need.
+    /// Returns the event `ahead` places behind the next one, if both are near: to fetch what it will need.
     #[inline]
     pub fn peek(&self, ahead: usize) -> Option<Event> {
         self.wheel.peek(ahead)
     }
 
-    /// The pending events, in no meaningful order.
+    /// Returns the pending events, in no meaningful order.
     pub fn iter(&self) -> impl Iterator<Item = &Event> {
         self.wheel.iter()
     }
@@ -102,7 +102,7 @@ impl Agenda {
         self.wheel.each_until(until, see);
     }
 
-    /// The pending events of the present bucket in their order: to fetch what they will need.
+    /// Returns the pending events of the present bucket in their order: to fetch what they will need.
     #[inline]
     pub fn bucket(&self) -> &[Event] {
         self.wheel.bucket_left()

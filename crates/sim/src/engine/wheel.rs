@@ -74,15 +74,15 @@ pub struct Wheel {
 struct Far(Event, u64);
 
 impl Wheel {
-    /// An empty wheel for events of so many entities, most of which lie at most `horizon` ahead. The horizon changes speed,
-    /// never order.
+    /// Returns an empty wheel for events of so many entities, most of which lie at most `horizon` ahead. The horizon
+    /// changes speed, never order.
     pub fn new(horizon: Span, entities: usize) -> Wheel {
         let width = (horizon.as_ps() / NEAR as u64).max(1);
         let shift = width.next_power_of_two().trailing_zeros().min(Event::KEY_BITS);
         Wheel::of_width(shift, shift, entities)
     }
 
-    /// An empty wheel whose buckets, which are never narrower than 2^least picoseconds, are 2^shift wide.
+    /// Returns an empty wheel whose buckets, which are never narrower than 2^least picoseconds, are 2^shift wide.
     fn of_width(shift: u32, least: u32, entities: usize) -> Wheel {
         Wheel {
             current: Vec::new(),
@@ -103,7 +103,7 @@ impl Wheel {
         }
     }
 
-    /// The pending events, in no meaningful order.
+    /// Returns the pending events, in no meaningful order.
     pub fn iter(&self) -> impl Iterator<Item = &Event> {
         let far = self.far.iter().map(|far| &far.0);
         let buckets = self.near.iter().chain(self.wide.iter());
@@ -155,7 +155,7 @@ impl Wheel {
         }
     }
 
-    /// The number of the first bucket behind the wide ones.
+    /// Returns the number of the first bucket behind the wide ones.
     fn wide_end(&self) -> u64 {
         self.near_end + ((WIDE as u64) << SPAN)
     }
@@ -193,7 +193,7 @@ impl Wheel {
         }
     }
 
-    /// The time of the first event.
+    /// Returns the time of the first event.
     pub fn next_at(&self) -> Option<Time> {
         if let Some(event) = self.current.get(self.next) {
             return Some(event.at());
@@ -204,14 +204,14 @@ impl Wheel {
         self.chunks.iter(first).map(Event::at).min()
     }
 
-    /// The event `ahead` places behind the one that is taken next, if it is in the same bucket: the caller fetches what it
-    /// will need.
+    /// Returns the event `ahead` places behind the one that is taken next, if it is in the same bucket: the caller
+    /// fetches what it will need.
     #[inline]
     pub fn peek(&self, ahead: usize) -> Option<Event> {
         self.current.get(self.next + ahead).copied()
     }
 
-    /// The events of the current bucket that are still pending, in their order.
+    /// Returns the events of the current bucket that are still pending, in their order.
     #[inline]
     pub fn bucket_left(&self) -> &[Event] {
         &self.current[self.next..]
@@ -332,7 +332,7 @@ impl Wheel {
         self.bring_far();
     }
 
-    /// The events of both rings, those of a bucket in the order in which it took them.
+    /// Returns the events of both rings, those of a bucket in the order in which it took them.
     fn in_rings(&self) -> Vec<Event> {
         let buckets = self.near.iter().chain(self.wide.iter());
         let mut events: Vec<Event> = buckets.flat_map(|bucket| self.chunks.iter(bucket)).copied().collect();

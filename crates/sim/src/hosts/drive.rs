@@ -130,7 +130,7 @@ impl Drive<'_> {
 }
 
 impl End {
-    /// What the end's protocol is given with an input at `now`.
+    /// Returns what the end's protocol is given with an input at `now`.
     #[inline(always)]
     pub(super) fn context(&mut self, now: Time) -> Cx<'_> {
         Cx { now, rng: &mut self.rng, stats: &mut self.stats }
@@ -246,12 +246,12 @@ impl Sending {
         Standing { has_message: self.messages.has_done(standing.bytes), ..standing }
     }
 
-    /// The values that a sampled series shows of the end.
+    /// Returns the values that a sampled series shows of the end.
     pub fn gauges(&self, protocols: &mut Senders) -> Gauges {
         protocols.visit(self.sender, ReadGauges)
     }
 
-    /// The number of bytes that the end knows to have arrived.
+    /// Returns the number of bytes that the end knows to have arrived.
     pub fn acknowledged(&self, protocols: &mut Senders) -> u64 {
         struct Read;
         impl SenderVisitor for Read {
@@ -293,12 +293,12 @@ impl Receiving {
         self.end.send(&packet, Addition::New(extra), slot, net);
     }
 
-    /// The values that a sampled series shows of the end.
+    /// Returns the values that a sampled series shows of the end.
     pub fn gauges(&self, protocols: &mut Receivers) -> Gauges {
         protocols.visit(self.receiver, ReadGauges)
     }
 
-    /// The number of bytes that the end handed to its application.
+    /// Returns the number of bytes that the end handed to its application.
     pub fn delivered(&self, protocols: &mut Receivers) -> u64 {
         struct Read;
         impl ReceiverVisitor for Read {

@@ -36,7 +36,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// The hosts of a model, yet without ends of flows.
+    /// Returns the hosts of a model, yet without ends of flows.
     pub fn new(model: &Model) -> Hosts {
         let stream = |host| Rng::stream(model.seed, Entity::Host, host);
         Hosts {

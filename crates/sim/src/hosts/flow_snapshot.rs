@@ -31,7 +31,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// The values of the sending end of a flow, if it is here.
+    /// Returns the values of the sending end of a flow, if it is here.
     pub fn of_sender(slot: FlowSlot, senders: &mut Ends<Sending>) -> Option<Shown> {
         let (sending, protocols) = senders.with_protocols(slot)?;
         Some(Shown::new(&sending.end, sending.gauges(protocols)))
@@ -41,7 +41,7 @@ impl Shown {
         Shown { credits_sent: end.stats.credits_sent, rare: end.stats.rare(), gauges }
     }
 
-    /// The values of a sending end together with those of the receiving end.
+    /// Returns the values of a sending end together with those of the receiving end.
     fn with(self, receiver: Shown) -> Shown {
         let either = |a: f64, b: f64| if a.is_nan() { b } else { a };
         let (gauges, other) = (self.gauges, receiver.gauges);
@@ -58,7 +58,7 @@ impl Shown {
 }
 
 impl FlowSnapshot {
-    /// The values of a flow, from those of its sending end and from its receiving end, if that is there.
+    /// Returns the values of a flow, from those of its sending end and from its receiving end, if that is there.
     pub fn new(slot: FlowSlot, sender: Shown, receivers: &mut Ends<Receiving>) -> Option<FlowSnapshot> {
         let (receiving, protocols) = receivers.with_protocols(slot)?;
         Some(FlowSnapshot {

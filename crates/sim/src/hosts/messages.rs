@@ -44,7 +44,7 @@ impl Messages {
         is_done
     }
 
-    /// The offset after the last byte of the first message, if there is one.
+    /// Returns the offset after the last byte of the first message, if there is one.
     pub fn first(&self) -> Option<u64> {
         Some(self.first).filter(|&end| end != u64::MAX)
     }

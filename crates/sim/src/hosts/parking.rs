@@ -22,7 +22,7 @@ use clearway_topology::PortId;
 use clearway_units::Time;
 
 impl End {
-    /// The end of the pace for which a sending end is parked at its port, if it is.
+    /// Returns the end of the pace for which a sending end is parked at its port, if it is.
     #[inline]
     pub fn parked(&self, flow: FlowSlot, net: &mut Network) -> Option<Time> {
         if !self.in_turn {

@@ -57,8 +57,8 @@ impl Shims {
         Shims { firsts, shims: IdVec::new(), known: BTreeMap::new() }
     }
 
-    /// The shim of a host for a traffic entry, which `make` makes when the first flow needs it; `None` for a transport
-    /// without one.
+    /// Returns the shim of a host for a traffic entry, which `make` makes when the first flow needs it; `None` for a
+    /// transport without one.
     pub fn of_host(
         &mut self,
         traffic: TrafficId,
@@ -90,12 +90,12 @@ impl Shims {
         traffic.into_iter().zip(shims).map(|((_, traffic), shim)| give(traffic, shim)).collect()
     }
 
-    /// A shim.
+    /// Returns a shim.
     pub fn get_mut(&mut self, id: ShimId) -> &mut HostShim {
         &mut self.shims[id]
     }
 
-    /// The counts of all shims, by the first traffic entry of the transport and by host.
+    /// Returns the counts of all shims, by the first traffic entry of the transport and by host.
     pub fn stats(&self) -> impl Iterator<Item = (TrafficId, HostId, ShimStats)> {
         self.known.iter().map(|(&(traffic, host), &id)| (traffic, host, self.shims[id].shim.stats()))
     }

@@ -133,7 +133,7 @@ pub struct Livelock {
 }
 
 impl Ended {
-    /// The name of the reason in summaries.
+    /// Returns the name of the reason in summaries.
     pub fn name(self) -> &'static str {
         match self {
             Ended::Complete => "complete",

@@ -22,7 +22,7 @@ pub trait Spool: Send {
     /// If there can't be one; the run then has no result.
     fn open(&mut self) -> io::Result<Box<dyn Store>>;
 
-    /// The number of rows that leave memory together.
+    /// Returns the number of rows that leave memory together.
     fn part_rows(&self) -> usize;
 
     /// Opens the file that an earlier process filled, without what follows its first `len` bytes.
@@ -82,12 +82,12 @@ impl Rows {
         Rows { spool: Some(spool), ..Rows::default() }
     }
 
-    /// The number of rows of a part if parts go to a file; more than there can be if not.
+    /// Returns the number of rows of a part if parts go to a file; more than there can be if not.
     pub fn part_rows(&self) -> usize {
         self.spool.as_ref().map_or(usize::MAX, |spool| spool.part_rows())
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.rows
     }
@@ -97,7 +97,7 @@ impl Rows {
         self.rows == 0
     }
 
-    /// The number of parts.
+    /// Returns the number of parts.
     pub fn parts(&self) -> usize {
         self.parts.len()
     }
@@ -107,7 +107,7 @@ impl Rows {
         self.store.is_some()
     }
 
-    /// The fault of the file, after which rows are lost.
+    /// Returns the fault of the file, after which rows are lost.
     pub fn take_failure(&mut self) -> Option<io::Error> {
         self.failed.take()
     }

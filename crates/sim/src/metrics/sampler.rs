@@ -63,7 +63,7 @@ impl<'a> At<'a> {
         &self.model.samples[self.series.index()].what
     }
 
-    /// The time between two samples, in seconds.
+    /// Returns the time between two samples, in seconds.
     fn seconds(&self) -> f64 {
         self.model.samples[self.series.index()].every.as_secs_f64()
     }
@@ -106,7 +106,7 @@ quantities! {
 }
 
 impl Quantity {
-    /// The packets dropped for a reason.
+    /// Returns the packets dropped for a reason.
     fn dropped(why: DropReason) -> Quantity {
         match why {
             DropReason::Buffer => Quantity::DropsBuffer,
@@ -118,7 +118,7 @@ impl Quantity {
 }
 
 impl Sampler {
-    /// A sampler whose rows leave memory if there is a spool.
+    /// Returns a sampler whose rows leave memory if there is a spool.
     pub fn new(spool: Option<Box<dyn Spool>>) -> Sampler {
         Sampler { rows: spool.map(Rows::spooled).unwrap_or_default(), ..Sampler::default() }
     }
@@ -252,7 +252,7 @@ impl Sampler {
         self.push(at, quantity, since);
     }
 
-    /// The growth of a counter since the last sample.
+    /// Returns the growth of a counter since the last sample.
     fn since(&mut self, at: At<'_>, quantity: Quantity, counter: u64) -> f64 {
         self.now.insert((at.entity, quantity), counter);
         let before = self.before.get(&(at.entity, quantity)).copied();
@@ -343,7 +343,7 @@ impl Sampler {
         self.named(Entity::Flow(traffic, number), name)
     }
 
-    /// A port, and the index of its name.
+    /// Returns a port, and the index of its name.
     fn port_entity(&mut self, model: &Model, port: PortId) -> (Entity, u32) {
         self.named(Entity::Port(port), || model.topology.port_name(port))
     }

@@ -97,7 +97,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The window of a model whose first flow starts at `first_start`.
+    /// Returns the window of a model whose first flow starts at `first_start`.
     pub fn new(model: &Model, first_start: Time) -> Window {
         let is_open = |pattern: &Pattern| matches!(pattern, Pattern::Poisson(_));
         let arrivals_left = model.traffic.iter().filter(|entry| is_open(&entry.pattern)).count();
@@ -112,7 +112,7 @@ impl Window {
         window
     }
 
-    /// The times at which [`Window::turn`] must be called.
+    /// Returns the times at which [`Window::turn`] must be called.
     pub fn turns(&self) -> impl Iterator<Item = Time> + use<> {
         let opening = self.opening.is_none().then(|| self.opens_at());
         opening.into_iter().chain(self.measure.until)

@@ -19,7 +19,7 @@ pub struct DataQueue {
 const _: () = assert!(size_of::<DataQueue>() == 128, "a queue of data shall be two cache lines");
 
 impl DataQueue {
-    /// An empty queue under these rules.
+    /// Returns an empty queue under these rules.
     pub fn new(admission: Admission) -> DataQueue {
         DataQueue { queue: Queue::default(), admission }
     }

@@ -81,7 +81,7 @@ impl Exchange {
         Exchange { outboxes: boxes(), inboxes: boxes(), first: None, has_sent: false }
     }
 
-    /// The batch of what goes to a part, to which something is added.
+    /// Returns the batch of what goes to a part, to which something is added.
     #[inline]
     pub fn outbox(&mut self, to: PartId) -> &mut Batch {
         self.has_sent = true;

@@ -42,8 +42,8 @@ impl Network {
         }
     }
 
-    /// The flow of which one end is at work in the event so many places ahead, because a packet reaches its host or a timer
-    /// ends, and whether that is the receiving end; `None` if the event is another one.
+    /// Returns the flow of which one end is at work in the event so many places ahead, because a packet reaches its
+    /// host or a timer ends, and whether that is the receiving end; `None` if the event is another one.
     #[inline]
     pub fn works_at_end(&self, ahead: usize) -> Option<(bool, FlowSlot)> {
         let event = self.agenda.peek(ahead)?;

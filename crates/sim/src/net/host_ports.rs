@@ -7,8 +7,8 @@ use crate::ids::{ClassId, FlowSlot, NicId};
 use clearway_topology::PortId;
 
 impl Network {
-    /// The NIC of a host's port, if the port may do nothing now but ask its flows, of which none takes a turn that
-    /// must be counted: it is free, nothing waits there but flows, if any do, and nothing is asked of it.
+    /// Returns the NIC of a host's port, if the port may do nothing now but ask its flows, of which none takes a turn
+    /// that must be counted: it is free, nothing waits there but flows, if any do, and nothing is asked of it.
     #[inline(always)]
     pub fn nic_alone(&self, port: PortId) -> Option<NicId> {
         let out = &self.ports[port];
@@ -40,7 +40,7 @@ impl Network {
         self.arbiter.charge(port, true, class, wire);
     }
 
-    /// The NIC behind a host's port.
+    /// Returns the NIC behind a host's port.
     #[inline(always)]
     pub fn nic(&mut self, port: PortId) -> &mut Nic {
         &mut self.nics[self.ports[port].nic.expect("a host's port has a NIC")]

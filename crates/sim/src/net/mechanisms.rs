@@ -24,7 +24,7 @@ pub struct Mechanism {
 pub type Mechanisms = IdVec<MechanismId, Mechanism>;
 
 impl Mechanism {
-    /// A mechanism that begins its work at a port.
+    /// Returns a mechanism that begins its work at a port.
     pub fn new(protocol: AnyMechanism, port: PortId) -> Mechanism {
         Mechanism { protocol, port, cnps: 0, timer: Timer::IDLE }
     }

@@ -94,7 +94,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// The present.
+    /// Returns the present.
     #[inline]
     pub fn now(&self) -> Time {
         self.agenda.now
@@ -163,7 +163,7 @@ impl Network {
         self.forget(id);
     }
 
-    /// A packet reached the end of its link: at a switch it moves on; at its host the answer is true.
+    /// Handles a packet that reached the end of its link: at a switch it moves on. Returns whether it is at its host.
     #[inline(always)]
     pub fn arrive(&mut self, id: PacketId) -> bool {
         let routed = &mut self.slab[id];
@@ -356,7 +356,7 @@ impl Network {
         Next::Send(id)
     }
 
-    /// The queues of data by class, at a port that is not plain.
+    /// Returns the queues of data by class, at a port that is not plain.
     pub(super) fn data_queues(&self, port: PortId) -> &[DataQueue] {
         self.queues.range(self.ports[port].queues, self.arbiter.classes())
     }

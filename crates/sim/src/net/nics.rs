@@ -32,7 +32,7 @@ pub struct Parked {
 pub type Nics = IdVec<NicId, Nic>;
 
 impl Nic {
-    /// A NIC with so many classes, for which no flow waits.
+    /// Returns a NIC with so many classes, for which no flow waits.
     pub fn new(classes: usize) -> Nic {
         Nic { ready: vec![VecDeque::new(); classes].into(), waiting: 0, parked: None }
     }
@@ -66,7 +66,7 @@ impl Nic {
         self.settle_before(time + Span::from_ps(1));
     }
 
-    /// The flow that is parked.
+    /// Returns the flow that is parked.
     #[inline]
     pub fn parked(&self) -> Option<Parked> {
         self.parked

@@ -13,8 +13,8 @@ use crate::trace::Step;
 use clearway_proto::port::pfc::PAUSE_WIRE;
 use clearway_topology::PortId;
 
-/// The port by which a packet that waits at a switch came. A notification that starts at a switch follows the way of
-/// its data backwards, and so counts against the link by which it would have come.
+/// Returns the port by which a packet that waits at a switch came. A notification that starts at a switch follows the
+/// way of its data backwards, and so counts against the link by which it would have come.
 #[inline]
 fn came_from(paths: &Paths, routed: &RoutedPacket) -> PortId {
     // The packet's hop is the one after the present port.

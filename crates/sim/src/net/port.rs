@@ -148,7 +148,7 @@ impl Sent {
         self.credits += 1;
     }
 
-    /// What is left without a part of it.
+    /// Returns what is left without a part of it.
     #[inline]
     pub fn minus(self, part: Sent) -> Sent {
         Sent {
@@ -179,14 +179,14 @@ impl Used {
         Used { bytes, busy }
     }
 
-    /// What was sent of this after `before`.
+    /// Returns what was sent of this after `before`.
     pub fn since(self, before: Used) -> Used {
         let busy = self.busy.map(|busy| busy - before.busy.unwrap_or_default());
         Used { bytes: self.bytes - before.bytes, busy }
     }
 
-    /// The share of so many seconds in which a link of `rate` was busy with this. Bytes count when their frame begins,
-    /// which may be just before the end of the time, but a link is never busy for more than all of it.
+    /// Returns the share of so many seconds in which a link of `rate` was busy with this. Bytes count when their frame
+    /// begins, which may be just before the end of the time, but a link is never busy for more than all of it.
     pub fn share(self, rate: Rate, seconds: f64) -> f64 {
         let share = match self.busy {
             Some(busy) => busy.as_secs_f64() / seconds,
@@ -197,7 +197,7 @@ impl Used {
 }
 
 impl Port {
-    /// An idle port of a topology, with its queues from `queues` on and no other part yet.
+    /// Returns an idle port of a topology, with its queues from `queues` on and no other part yet.
     pub fn new(port: &clearway_topology::Port, queues: QueueId, framing: Framing, whole_ns: bool) -> Port {
         let link = Link::new(port.rate, framing, whole_ns);
         let byte_time = link.byte_time();
@@ -254,7 +254,7 @@ impl Port {
         self.settle();
     }
 
-    /// The time that a frame of `wire` bytes takes to leave.
+    /// Returns the time that a frame of `wire` bytes takes to leave.
     #[inline(always)]
     pub fn time_to_send(&self, wire: u32) -> Span {
         if let Some(byte) = self.byte_time {
@@ -275,7 +275,7 @@ impl Port {
         done + self.delay
     }
 
-    /// The time until `now` in which frames left, if it does not follow from their bytes.
+    /// Returns the time until `now` in which frames left, if it does not follow from their bytes.
     pub fn busy(&self, now: Time) -> Option<Span> {
         // What is on the link now, and what waits at a plain port, leaves without a gap until the port is free.
         let ahead = self.busy_until.saturating_since(now);

@@ -25,34 +25,34 @@ pub struct Queue {
 const _: () = assert!(size_of::<Queue>() == 64, "a queue shall be one cache line");
 
 impl Queue {
-    /// The number of packets that wait.
+    /// Returns the number of packets that wait.
     #[inline]
     pub fn packets(&self) -> u32 {
         self.packets
     }
 
-    /// The bytes on the wire that wait.
+    /// Returns the bytes on the wire that wait.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The most bytes that ever waited.
+    /// Returns the most bytes that ever waited.
     pub fn bytes_max(&self) -> u64 {
         self.bytes_max
     }
 
-    /// The integral of the bytes that waited over the time from the start to `now`, in byte picoseconds.
+    /// Returns the integral of the bytes that waited over the time from the start to `now`, in byte picoseconds.
     pub fn bytes_area(&self, now: Time) -> u128 {
         self.area + self.bytes as u128 * (now - self.since).as_ps() as u128
     }
 
-    /// The number of bytes that waited, averaged over the time from the start to `now`.
+    /// Returns the number of bytes that waited, averaged over the time from the start to `now`.
     pub fn bytes_mean(&self, now: Time) -> f64 {
         mean(self.bytes_area(now), now)
     }
 
-    /// The bytes that the packets found waiting that came, summed up.
+    /// Returns the bytes that the packets found waiting that came, summed up.
     pub fn bytes_met(&self) -> u64 {
         self.met
     }
@@ -72,7 +72,7 @@ impl Queue {
         self.bytes_max = self.bytes_max.max(before);
     }
 
-    /// The first packet, if any waits.
+    /// Returns the first packet, if any waits.
     #[inline]
     pub fn head(&self) -> Option<PacketId> {
         self.head
@@ -135,7 +135,7 @@ impl Queue {
         }
     }
 
-    /// The packets that wait, the first one first.
+    /// Returns the packets that wait, the first one first.
     pub fn iter<'a>(&self, slab: &'a Slab) -> impl Iterator<Item = &'a RoutedPacket> {
         std::iter::successors(self.head.map(|id| &slab[id]), |routed| routed.next.map(|id| &slab[id]))
     }
@@ -148,7 +148,7 @@ impl Queue {
     }
 }
 
-/// The mean over the time from the start to `now` of a length whose integral is `area`.
+/// Returns the mean over the time from the start to `now` of a length whose integral is `area`.
 pub fn mean(area: u128, now: Time) -> f64 {
     if now == Time::ZERO { 0.0 } else { area as f64 / now.as_ps() as f64 }
 }

@@ -168,7 +168,7 @@ impl Networks {
         }
     }
 
-    /// The number of packets in the network.
+    /// Returns the number of packets in the network.
     fn packets(&self) -> usize {
         self.parts.iter().map(|net| net.slab.iter_live().count()).sum()
     }
@@ -215,7 +215,7 @@ impl Network {
     }
 }
 
-/// The part of a node by a list of those of all nodes, which is empty if there is one part.
+/// Returns the part of a node by a list of those of all nodes, which is empty if there is one part.
 fn part_in(part_of: &[u32], node: NodeId) -> usize {
     part_of.get(node.index()).map_or(0, |&part| part as usize)
 }

@@ -64,7 +64,7 @@ impl Waiting {
 }
 
 impl Network {
-    /// What a port sent so far, and what waits in its queues of data.
+    /// Returns what a port sent so far, and what waits in its queues of data.
     #[inline]
     pub fn sent_and_waiting(&self, port: PortId) -> (Sent, Waiting) {
         let counted = self.ports[port].counted;
@@ -82,8 +82,8 @@ impl Network {
         }
     }
 
-    /// A number for a port at rest: if a later look gets the same one, the port looks as it did before. `None` where
-    /// something leaves or waits, and where more than the port's own packets changes what it shows.
+    /// Returns a number for a port at rest: if a later look gets the same one, the port looks as it did before. `None`
+    /// where something leaves or waits, and where more than the port's own packets changes what it shows.
     #[inline]
     pub fn rest(&self, port: PortId) -> Option<u64> {
         let out = &self.ports[port];
@@ -102,7 +102,7 @@ impl Network {
         is_at_rest.then(|| out.counted.packets + self.drops(port).iter().map(|(_, count)| count).sum::<u64>())
     }
 
-    /// The credits that wait at a port under a rate limit.
+    /// Returns the credits that wait at a port under a rate limit.
     #[inline]
     pub fn credits_waiting(&self, port: PortId) -> Waiting {
         match self.ports[port].credits {
@@ -111,7 +111,7 @@ impl Network {
         }
     }
 
-    /// The packets that wait in the queue of a class of data at a port.
+    /// Returns the packets that wait in the queue of a class of data at a port.
     pub fn waiting_data(&self, port: PortId, class: ClassId) -> Waiting {
         match self.plain(port) {
             Some(queue) if class == ClassId::FIRST => Waiting::of(queue.waiting(self.now())),
@@ -120,13 +120,14 @@ impl Network {
         }
     }
 
-    /// The credits that wait at a port under a rate limit, by class of credits.
+    /// Returns the credits that wait at a port under a rate limit, by class of credits.
     pub fn waiting_credits(&self, port: PortId) -> impl Iterator<Item = Waiting> {
         self.credit_queues(port).map(Waiting::credits)
     }
 
-    /// The packets in the queues of a port that is not plain: credits under a rate limit first, then data class by class,
-    /// of each class the first one first. The packets that wait at a plain port are among those of [`Networks::each_launched`].
+    /// Returns the packets in the queues of a port that is not plain: credits under a rate limit first, then data class
+    /// by class, of each class the first one first. The packets that wait at a plain port are among those of
+    /// [`Networks::each_launched`].
     pub fn waiting_packets(&self, port: PortId) -> impl Iterator<Item = &RoutedPacket> {
         let is_plain = self.ports[port].plain.is_some();
         let data = if is_plain { &[] } else { self.data_queues(port) };
@@ -141,13 +142,13 @@ impl Network {
         out.waiting > 0 || out.credits.is_some()
     }
 
-    /// The number of notifications that the mechanism of a port had sent to senders.
+    /// Returns the number of notifications that the mechanism of a port had sent to senders.
     #[inline]
     pub fn cnps(&self, port: PortId) -> u64 {
         self.ports[port].special.mechanism.map_or(0, |mechanism| self.mechanisms[mechanism].cnps)
     }
 
-    /// The number of packets that reached a host which has yet to look at them.
+    /// Returns the number of packets that reached a host which has yet to look at them.
     pub fn handled_later(&self) -> u64 {
         let is_handled = |kind| matches!(kind, EventKind::Handle(_));
         self.agenda.iter().filter(|event| is_handled(event.kind())).count() as u64
@@ -165,7 +166,7 @@ impl Network {
         }
     }
 
-    /// The latest time at which the last bit of a frame that a port has begun to send reaches the next node.
+    /// Returns the latest time at which the last bit of a frame that a port has begun to send reaches the next node.
     #[inline]
     fn last_arrival(&self, out: &Port) -> Time {
         // What waits at a plain port is counted in the time until which the port is busy.
@@ -191,7 +192,7 @@ impl Network {
         });
     }
 
-    /// The frames that other parts of the network sent here and that this one has yet to take in.
+    /// Returns the frames that other parts of the network sent here and that this one has yet to take in.
     fn handed_over(&self) -> impl Iterator<Item = Launched<'_>> {
         let boxes = self.exchange.iter().flat_map(|exchange| &exchange.inboxes);
         boxes.flat_map(move |batch| {
@@ -206,8 +207,8 @@ impl Network {
         })
     }
 
-    /// The frame of a port whose event comes at `at`: of a packet its arrival, of a pause frame the time at which the
-    /// other end obeys it.
+    /// Returns the frame of a port whose event comes at `at`: of a packet its arrival, of a pause frame the time at
+    /// which the other end obeys it.
     fn launched_at<'a>(&self, port: PortId, at: Time, routed: Option<&'a RoutedPacket>) -> Launched<'a> {
         let out = &self.ports[port];
         let response = self.memory.control().filter(|_| routed.is_none()).map(|control| control.response());

@@ -34,7 +34,7 @@ pub struct RoutedPacket {
 const _: () = assert!(size_of::<RoutedPacket>() == 64, "a packet shall be one cache line");
 
 impl RoutedPacket {
-    /// The packet's class at a port: of a host, or of a switch.
+    /// Returns the packet's class at a port: of a host, or of a switch.
     #[inline]
     pub fn class_at(&self, is_host: bool) -> ClassId {
         if is_host { self.class_at_host } else { self.class }
@@ -61,7 +61,7 @@ const BLOCK: usize = 64;
 /// The two kinds of entries. An entry keeps its kind: packets with an addition and packets without have entries of their own.
 const KINDS: usize = 2;
 
-/// The kind of entry that a packet needs: 1 with a place for an addition, 0 without.
+/// Returns the kind of entry that a packet needs: 1 with a place for an addition, 0 without.
 #[inline(always)]
 fn kind_of(packet: &Packet) -> usize {
     usize::from(packet.flags.has(Flags::EXTRA))
@@ -164,18 +164,18 @@ impl Slab {
         }
     }
 
-    /// The address of a packet, to be fetched ahead.
+    /// Returns the address of a packet, to be fetched ahead.
     #[inline]
     pub fn address(&self, id: PacketId) -> *const u8 {
         self.packets.address(id).cast()
     }
 
-    /// The memory that packets take, in bytes: as many as were ever in the network at once.
+    /// Returns the memory that packets take, in bytes: as many as were ever in the network at once.
     pub fn size(&self) -> usize {
         self.packets.size()
     }
 
-    /// The number of the place of an entry that has one.
+    /// Returns the number of the place of an entry that has one.
     #[inline(always)]
     fn place(&self, id: PacketId) -> usize {
         (id.index() as u32).wrapping_add(self.to_place[id.index() / BLOCK]) as usize
@@ -202,7 +202,7 @@ impl Slab {
         }
     }
 
-    /// The addition of a packet that is flagged [`Flags::EXTRA`], also if the packet has just been taken out.
+    /// Returns the addition of a packet that is flagged [`Flags::EXTRA`], also if the packet has just been taken out.
     #[inline]
     pub fn extra(&self, id: PacketId) -> &Extra {
         &self.places[self.place(id)].0
@@ -215,7 +215,7 @@ impl Slab {
         &mut self.places[place].0
     }
 
-    /// A packet and its addition, if it has one, to be changed.
+    /// Returns a packet and its addition, if it has one, to be changed.
     pub fn get_both(&mut self, id: PacketId) -> (&mut RoutedPacket, Option<&mut Extra>) {
         let has_extra = self.packets[id].packet.flags.has(Flags::EXTRA);
         let place = if has_extra { Some(self.place(id)) } else { None };
@@ -223,7 +223,7 @@ impl Slab {
         (&mut self.packets[id], extra)
     }
 
-    /// The packets in the network, in no meaningful order.
+    /// Returns the packets in the network, in no meaningful order.
     pub fn iter_live(&self) -> impl Iterator<Item = &RoutedPacket> {
         let mut is_free: IdVec<PacketId, bool> = self.packets.iter().map(|_| false).collect();
         self.vacated.iter().flatten().for_each(|&id| is_free[id] = true);
@@ -254,7 +254,7 @@ impl IndexMut<PacketId> for Slab {
 
 #[cfg(test)]
 impl RoutedPacket {
-    /// A data packet of the first flow with `wire` bytes on the wire, which has no link ahead.
+    /// Returns a data packet of the first flow with `wire` bytes on the wire, which has no link ahead.
     pub fn for_test(wire: u32) -> RoutedPacket {
         use clearway_proto::Header;
         use clearway_units::Time;

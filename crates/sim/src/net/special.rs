@@ -100,14 +100,15 @@ impl Network {
         special.loss.is_some_and(|loss| self.losses[loss].strikes())
     }
 
-    /// A port, as its mechanism sees it. A port with a mechanism is not plain.
+    /// Returns a port, as its mechanism sees it. A port with a mechanism is not plain.
     #[inline]
     pub(super) fn port_state(&self, out: &Port) -> PortState {
         let queued = if out.waiting == 0 { 0 } else { self.bytes_waiting(out) };
         PortState { now: self.now(), queued, sent: out.counted.bytes }
     }
 
-    /// The bytes that wait in all classes of data of a port. Kept apart, since most packets find nothing that waits.
+    /// Returns the bytes that wait in all classes of data of a port. Kept apart, since most packets find nothing that
+    /// waits.
     #[inline(never)]
     fn bytes_waiting(&self, out: &Port) -> u64 {
         self.queues.range(out.queues, self.arbiter.classes()).iter().map(|queue| queue.queue.bytes()).sum()

@@ -15,7 +15,7 @@ use std::io;
 use std::mem::take;
 
 impl Simulation {
-    /// The progress of the run so far.
+    /// Returns the progress of the run so far.
     pub fn progress(&self) -> Progress {
         let pending = || self.regions.iter().flat_map(|region| &region.notes);
         let wrote = pending().filter(|note| matches!(note.news, News::Wrote { .. })).count();

@@ -33,7 +33,7 @@ impl GlobalEvent {
         matches!(self, GlobalEvent::Sample(_) | GlobalEvent::Window)
     }
 
-    /// The event in words.
+    /// Returns the event in words.
     pub fn told(self, model: &Model) -> String {
         match self {
             GlobalEvent::Traffic(traffic) => {
@@ -67,12 +67,12 @@ impl GlobalEvents {
         self.pending.insert((at, event.only_looks(), self.scheduled), event);
     }
 
-    /// The time of the first pending event.
+    /// Returns the time of the first pending event.
     pub fn next_at(&self) -> Option<Time> {
         self.first().map(|(at, _)| at)
     }
 
-    /// The first pending event, with its time.
+    /// Returns the first pending event, with its time.
     pub fn first(&self) -> Option<(Time, GlobalEvent)> {
         self.pending.first_key_value().map(|(key, event)| (key.0, *event))
     }

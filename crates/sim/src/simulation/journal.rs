@@ -40,14 +40,14 @@ struct Late {
 }
 
 impl Journal {
-    /// An empty journal of so many traffic entries, whose oldest rows leave memory if there is a spool.
+    /// Returns an empty journal of so many traffic entries, whose oldest rows leave memory if there is a spool.
     pub fn new(traffic: usize, spool: Option<Box<dyn Spool>>) -> Journal {
         let rows = spool.map(Rows::spooled).unwrap_or_default();
         let settled = vec![FlowCounts::default(); traffic];
         Journal { leave_at: rows.part_rows().saturating_mul(2), rows, settled, ..Journal::default() }
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.gone + self.recent.len()
     }
@@ -87,7 +87,7 @@ impl Journal {
         RecordId::from_index(self.len() - 1)
     }
 
-    /// A row, unless it left memory as one that can't change any more.
+    /// Returns a row, unless it left memory as one that can't change any more.
     pub fn get_mut(&mut self, id: RecordId) -> Option<&mut Record> {
         match id.index().checked_sub(self.gone) {
             Some(at) => self.recent.get_mut(at),
@@ -95,7 +95,7 @@ impl Journal {
         }
     }
 
-    /// A row, to be read, unless it left memory as one that can't change any more.
+    /// Returns a row, to be read, unless it left memory as one that can't change any more.
     pub fn get(&self, id: RecordId) -> Option<&Record> {
         match id.index().checked_sub(self.gone) {
             Some(at) => self.recent.get(at),
@@ -103,7 +103,7 @@ impl Journal {
         }
     }
 
-    /// The row of a flow that lives.
+    /// Returns the row of a flow that lives.
     pub fn open(&mut self, id: RecordId) -> &mut Record {
         self.get_mut(id).expect("the row of a flow that lives may change")
     }
@@ -115,7 +115,7 @@ impl Journal {
         }
     }
 
-    /// The number of credits that the ends of settled flows used, and of those that they wasted.
+    /// Returns the number of credits that the ends of settled flows used, and of those that they wasted.
     pub fn credits(&self) -> (u64, u64) {
         let each =
             self.settled.iter().map(|counts| (counts.stats.credits_used, counts.stats.rare().credits_wasted));
@@ -132,7 +132,7 @@ impl Journal {
         Some(record)
     }
 
-    /// A copy of a journal all of whose rows are in memory.
+    /// Returns a copy of a journal all of whose rows are in memory.
     pub fn copy(&self) -> Journal {
         let (recent, settled) = (self.recent.clone(), self.settled.clone());
         Journal { recent, settled, leave_at: self.leave_at, completed: self.completed, ..Journal::default() }

@@ -44,7 +44,7 @@ struct Several {
 }
 
 impl LiveFlow {
-    /// A flow that has carried no message yet.
+    /// Returns a flow that has carried no message yet.
     pub fn new(name: FlowName, src: HostId, dst: HostId) -> LiveFlow {
         let FlowName { traffic, number } = name;
         LiveFlow {
@@ -61,7 +61,7 @@ impl LiveFlow {
         }
     }
 
-    /// The name of the flow.
+    /// Returns the name of the flow.
     pub fn name(&self) -> FlowName {
         FlowName { traffic: self.traffic, number: self.number }
     }
@@ -94,12 +94,12 @@ impl LiveFlow {
         std::mem::replace(&mut self.unacknowledged, next)
     }
 
-    /// The row of the first message that is not delivered.
+    /// Returns the row of the first message that is not delivered.
     pub fn first_open(&self) -> Option<RecordId> {
         self.undelivered
     }
 
-    /// The rows of the messages that are not delivered, in their order.
+    /// Returns the rows of the messages that are not delivered, in their order.
     pub fn open(&self) -> impl Iterator<Item = RecordId> {
         let behind = self.several.iter().flat_map(|several| several.undelivered.iter().copied());
         self.undelivered.into_iter().chain(behind)
@@ -153,33 +153,33 @@ impl LiveFlows {
         Some(live)
     }
 
-    /// A flow that is alive.
+    /// Returns a flow that is alive.
     #[inline]
     pub fn get_mut(&mut self, slot: FlowSlot) -> Option<&mut LiveFlow> {
         self.slots.get_mut(slot)?.as_mut()
     }
 
-    /// A flow that is alive, to be read.
+    /// Returns a flow that is alive, to be read.
     pub fn get(&self, slot: FlowSlot) -> Option<&LiveFlow> {
         self.slots.get(slot)?.as_ref()
     }
 
-    /// The slots of flows, those included that are free.
+    /// Returns the slots of flows, those included that are free.
     pub fn slots(&self) -> impl ExactSizeIterator<Item = FlowSlot> + use<> {
         self.slots.ids()
     }
 
-    /// The number of flows that are alive.
+    /// Returns the number of flows that are alive.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// All flows that are alive, with their slots.
+    /// Returns all flows that are alive, with their slots.
     pub fn iter(&self) -> impl Iterator<Item = (FlowSlot, &LiveFlow)> {
         self.slots.enumerate().filter_map(|(slot, live)| Some((slot, live.as_ref()?)))
     }
 
-    /// The number of flows that a host is sending.
+    /// Returns the number of flows that a host is sending.
     pub fn load(&self, host: HostId) -> u32 {
         self.loads.get(host).copied().unwrap_or(0)
     }

@@ -24,7 +24,7 @@ impl Simulation {
         true
     }
 
-    /// An event of a part in words.
+    /// Returns an event of a part in words.
     fn told(&self, part: usize, kind: EventKind) -> String {
         let net = self.nets.part(part);
         let of_packet = |id| format!("of packets of {}", self.told_flow(net.slab[id].flow));
@@ -48,7 +48,7 @@ impl Simulation {
         }
     }
 
-    /// A flow in words.
+    /// Returns a flow in words.
     fn told_flow(&self, slot: FlowSlot) -> String {
         let Some(live) = self.live_flows.get(slot) else { return "a flow that has ended".into() };
         let [src, dst] = [live.src, live.dst].map(|host| self.model.topology.name(host.node()));

@@ -131,7 +131,7 @@ impl Simulation {
         self.shares.any() || self.model.traffic.iter().any(Traffic::opens_anew)
     }
 
-    /// The number of parts of the network, each of which has a thread.
+    /// Returns the number of parts of the network, each of which has a thread.
     pub fn parts(&self) -> usize {
         self.nets.len()
     }

@@ -44,7 +44,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// A region of a model, yet without ends of flows and without rounds.
+    /// Returns a region of a model, yet without ends of flows and without rounds.
     pub fn new(model: &Arc<Model>, watches_rtt: bool, is_prompt: bool) -> Region {
         Region {
             hosts: Hosts::new(model),

@@ -150,17 +150,17 @@ impl Simulation {
         self.threads.time(clock, in_turn);
     }
 
-    /// The times of the parts so far, if [`Simulation::time_parts`] was called.
+    /// Returns the times of the parts so far, if [`Simulation::time_parts`] was called.
     pub fn part_times(&self) -> Option<&PartTimes> {
         self.threads.times()
     }
 
-    /// The model of the run.
+    /// Returns the model of the run.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// The reason for which the run ended; `None` while it goes on.
+    /// Returns the reason for which the run ended; `None` while it goes on.
     pub fn ended(&self) -> Option<Ended> {
         self.ended
     }
@@ -177,7 +177,7 @@ impl Simulation {
         }
     }
 
-    /// The number of events handled.
+    /// Returns the number of events handled.
     pub(super) fn events(&self) -> u64 {
         self.global_events_handled + self.regions.iter().map(|region| region.events).sum::<u64>()
     }
@@ -241,7 +241,7 @@ impl Simulation {
         false
     }
 
-    /// The end of the cell of the grid of barriers in which a time lies.
+    /// Returns the end of the cell of the grid of barriers in which a time lies.
     pub(super) fn end_of_cell(&self, at: Time) -> Time {
         let cell = self.cell.as_ps();
         Time::from_ps((at.as_ps() / cell).saturating_add(1).saturating_mul(cell))
@@ -270,7 +270,7 @@ impl Simulation {
         }
     }
 
-    /// The time of the last event.
+    /// Returns the time of the last event.
     pub(super) fn before(&self) -> Time {
         self.regions.iter().map(|region| region.last).fold(self.last, Time::max)
     }
@@ -390,19 +390,19 @@ impl Simulation {
         FlowSnapshot::new(slot, sender, &mut self.regions[to].hosts.receivers)
     }
 
-    /// The counts of both ends of a flow that is alive.
+    /// Returns the counts of both ends of a flow that is alive.
     pub(super) fn stats(&self, slot: FlowSlot) -> Option<Stats> {
         let [from, to] = self.parts_of(self.live_flows.get(slot)?);
         let sending = self.regions[from].hosts.senders.get(slot)?;
         Some(sending.end.stats.plus(&self.regions[to].hosts.receivers.get(slot)?.end.stats))
     }
 
-    /// The parts of the network that have the sending and the receiving end of a flow.
+    /// Returns the parts of the network that have the sending and the receiving end of a flow.
     fn parts_of(&self, live: &LiveFlow) -> [usize; 2] {
         [live.src, live.dst].map(|host| self.nets.part_of(host.node()))
     }
 
-    /// The counts of the flows of each traffic entry so far. It must not be called once all flows are settled.
+    /// Returns the counts of the flows of each traffic entry so far. It must not be called once all flows are settled.
     pub(super) fn flow_counts(&mut self) -> Vec<FlowCounts> {
         let mut counts = self.journal.settled.clone();
         for slot in self.live_flows.slots() {

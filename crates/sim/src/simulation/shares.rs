@@ -17,7 +17,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// The shares of a model, yet without flows.
+    /// Returns the shares of a model, yet without flows.
     pub fn new(model: &Model) -> Shares {
         let told: Vec<bool> = model.traffic.iter().map(|traffic| traffic.transport.needs().oracle).collect();
         let rates = model.topology.ports().iter().map(|port| port.rate);

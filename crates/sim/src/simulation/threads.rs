@@ -47,7 +47,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// The expected events of the next window, which is so wide.
+    /// Returns the expected events of the next window, which is so wide.
     fn expected(&mut self, width: f64) -> f64 {
         self.pace * width + take(&mut self.coming)
     }
@@ -106,7 +106,7 @@ impl Threads {
         self.timer = Some((clock, PartTimes::new(self.spent.len())));
     }
 
-    /// The times so far, if the run is timed.
+    /// Returns the times so far, if the run is timed.
     pub fn times(&self) -> Option<&PartTimes> {
         self.timer.as_ref().map(|(_, times)| times)
     }

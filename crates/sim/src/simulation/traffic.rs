@@ -43,7 +43,7 @@ impl Simulation {
         self.threads.expect(count);
     }
 
-    /// The next flow of a traffic entry, with its name; `None` if the entry has rounds.
+    /// Returns the next flow of a traffic entry, with its name; `None` if the entry has rounds.
     fn next_flow(&mut self, traffic: TrafficId) -> Option<(FlowName, Flow)> {
         let pattern = &self.model.traffic[traffic.index()].pattern;
         let (number, flow) = self.sources.get_mut(traffic).next_flow(pattern)?;

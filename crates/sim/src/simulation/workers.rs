@@ -13,8 +13,8 @@ pub trait Job: Send + 'static {
     /// Does it.
     fn run(&mut self);
 
-    /// The number of looks for a message that take a fraction of the time that the job took. A thread waits no longer awake,
-    /// so that waiting costs little where others need the processors.
+    /// Returns the number of looks for a message that take a fraction of the time that the job took. A thread waits no
+    /// longer awake, so that waiting costs little where others need the processors.
     fn looks(&self) -> u64;
 }
 

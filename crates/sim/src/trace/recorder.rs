@@ -102,7 +102,7 @@ impl Place {
 }
 
 impl Recorder {
-    /// The recorder of a model's traces; `None` if there are none.
+    /// Returns the recorder of a model's traces; `None` if there are none.
     pub fn new(model: &Model) -> Option<Box<Recorder>> {
         let lens = |trace: &Trace| {
             let mut ports: IdVec<PortId, bool> = vec![false; model.topology.ports().len()].into();
@@ -206,15 +206,15 @@ impl Recorder {
         }
     }
 
-    /// What each trace has taken, in the order of the model.
+    /// Returns what each trace has taken, in the order of the model.
     pub fn finish(self) -> Vec<Taken> {
         let messages: Vec<FlowSpan> = self.messages.into_values().collect();
         let taken = self.lenses.into_iter().map(|lens| Taken { flows: messages.clone(), ..lens.taken });
         taken.collect()
     }
 
-    /// The number of a packet. A handle is used again for other packets: this one is known by its flow and the time at
-    /// which it was sent, and never has more ports ahead than it had before.
+    /// Returns the number of a packet. A handle is used again for other packets: this one is known by its flow and the
+    /// time at which it was sent, and never has more ports ahead than it had before.
     fn know(&mut self, held: &Held<'_>) -> u64 {
         self.seen.cover(held.id, NOTHING);
         let flow = self.flows[held.flow];

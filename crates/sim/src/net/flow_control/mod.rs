@@ -64,8 +64,8 @@ impl Ask {
         self.storm |= more.storm;
     }
 
-    /// The time for which the port has been stopped until `now` without a break. A run ends when its last packet left,
-    /// and a frame may stop a port after that, before the run notices its end.
+    /// Returns the time for which the port has been stopped until `now` without a break. A run ends when its last
+    /// packet left, and a frame may stop a port after that, before the run notices its end.
     fn open(&self, now: Time) -> Span {
         self.since.map_or(Span::ZERO, |since| now.saturating_since(since))
     }
@@ -114,7 +114,7 @@ pub struct FlowControl {
 }
 
 impl FlowControl {
-    /// The flow control of a model, while nothing waits; `None` if it has none.
+    /// Returns the flow control of a model, while nothing waits; `None` if it has none.
     pub fn new(model: &Model) -> Option<FlowControl> {
         let (pfc, shared) = (model.pfc.as_ref()?, model.switch.shared?);
         let topology = &model.topology;
@@ -215,8 +215,8 @@ impl FlowControl {
         self.asks[port].frames.push_back(frame);
     }
 
-    /// The flow control of two parts of a network together. Each knows of a port that feeds a switch what happens on
-    /// its side of the link.
+    /// Returns the flow control of two parts of a network together. Each knows of a port that feeds a switch what
+    /// happens on its side of the link.
     pub fn joined(mut self, other: &FlowControl) -> FlowControl {
         for (wanted, more) in self.wanted.iter_mut().zip(other.wanted.iter()) {
             *wanted = wanted.or(*more);
@@ -227,22 +227,22 @@ impl FlowControl {
         self
     }
 
-    /// The frame that a port obeys now: the first of those under way to it.
+    /// Returns the frame that a port obeys now: the first of those under way to it.
     pub fn take_frame(&mut self, port: PortId) -> Frame {
         self.asks[port].frames.pop_front().expect("an event for each frame")
     }
 
-    /// The number of frames that are under way, or that no port has obeyed yet.
+    /// Returns the number of frames that are under way, or that no port has obeyed yet.
     pub fn frames_in_flight(&self) -> u64 {
         self.asks.iter().map(|ask| ask.frames.len() as u64).sum()
     }
 
-    /// The time from the arrival of a frame until its port obeys.
+    /// Returns the time from the arrival of a frame until its port obeys.
     pub fn response(&self) -> Span {
         self.response
     }
 
-    /// The classes of a port that shall be stopped, as far as the switch that it feeds has not taken that back.
+    /// Returns the classes of a port that shall be stopped, as far as the switch that it feeds has not taken that back.
     pub fn wanted(&self, port: PortId) -> ClassSet {
         self.wanted[port]
     }
@@ -289,13 +289,13 @@ impl FlowControl {
         self.asks.iter().any(|ask| ask.since.is_some() && ask.open(now) >= WATCH)
     }
 
-    /// The number of times that a class of a port was stopped, and the time for which any was.
+    /// Returns the number of times that a class of a port was stopped, and the time for which any was.
     pub fn stopped(&self, port: PortId, now: Time) -> (u64, Span) {
         let ask = &self.asks[port];
         (ask.pauses, ask.stopped + ask.open(now))
     }
 
-    /// The work of flow control so far; `stuck` are the ports that are stopped for ever.
+    /// Returns the work of flow control so far; `stuck` are the ports that are stopped for ever.
     pub fn summary(&self, stuck: &[Wait], topology: &Topology, now: Time) -> FlowControlSummary {
         let names = |ports: Vec<PortId>| ports.into_iter().map(|port| topology.port_name(port)).collect();
         let mut ports: Vec<PortId> = stuck.iter().map(|wait| wait.port).collect();

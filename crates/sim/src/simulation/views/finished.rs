@@ -40,12 +40,12 @@ pub struct FinishedFlow {
 }
 
 impl FinishedFlow {
-    /// The flow completion time.
+    /// Returns the flow completion time.
     pub fn fct(&self) -> Span {
         self.end - self.start
     }
 
-    /// The flow completion time over the ideal one.
+    /// Returns the flow completion time over the ideal one.
     pub fn slowdown(&self) -> f64 {
         slowdown(self.fct(), self.ideal)
     }

@@ -25,7 +25,7 @@ pub enum FlowState {
 }
 
 impl FlowState {
-    /// The name of the state.
+    /// Returns the name of the state.
     pub fn name(self) -> &'static str {
         match self {
             FlowState::Idle => "idle",
@@ -112,8 +112,8 @@ impl Simulation {
         Some(FlowView::new(record, told))
     }
 
-    /// The ports that the data of the flow of a row crosses, from its source on; where packets are spread over several
-    /// paths, the ports of all of them. Empty if there is no such row.
+    /// Returns the ports that the data of the flow of a row crosses, from its source on; where packets are spread over
+    /// several paths, the ports of all of them. Empty if there is no such row.
     pub fn path(&mut self, row: u32) -> Vec<PortId> {
         let pending = PendingNotes::new(self);
         if let Some(slot) = self.slot_of(&pending, row)
@@ -127,7 +127,7 @@ impl Simulation {
         once_each(self.router.find(&self.model.topology, record.src, record.dst, key).0)
     }
 
-    /// The flow that carries, or carried last, the message of a row.
+    /// Returns the flow that carries, or carried last, the message of a row.
     fn slot_of(&self, pending: &PendingNotes, row: u32) -> Option<FlowSlot> {
         let carries = |(slot, live): &(FlowSlot, &LiveFlow)| {
             pending.current(*slot, live).is_some_and(|message| message.row == row)
@@ -172,7 +172,8 @@ impl Simulation {
         Some(FlowView::new(record, told))
     }
 
-    /// The row of a message whose note the run has yet to read or, before the first message, of one without bytes.
+    /// Returns the row of a message whose note the run has yet to read or, before the first message, of one without
+    /// bytes.
     fn record_of(&self, slot: FlowSlot, live: &LiveFlow, message: Option<Message>) -> Option<Record> {
         let (bytes, start) = message.and_then(|message| message.pending).unwrap_or((0, self.nets.now()));
         let from = self.nets.part_of(live.src.node());
@@ -205,7 +206,7 @@ struct Told {
 }
 
 impl FlowView {
-    /// The flow completion time over the ideal one; NaN while bytes are not delivered.
+    /// Returns the flow completion time over the ideal one; NaN while bytes are not delivered.
     pub fn slowdown(&self) -> f64 {
         self.end.map_or(f64::NAN, |end| slowdown(end - self.start, self.ideal))
     }
@@ -234,7 +235,7 @@ impl FlowView {
     }
 }
 
-/// The ports of paths, each at the place where it first appears.
+/// Returns the ports of paths, each at the place where it first appears.
 fn once_each(ports: &[PortId]) -> Vec<PortId> {
     let mut seen = Vec::new();
     for &port in ports {

@@ -22,7 +22,7 @@ impl FrameKind {
     pub const NAMES: [&'static str; 10] =
         ["data", "syn", "credit-request", "credit-stop", "syn-ack", "ack", "credit", "nack", "cnp", "pause"];
 
-    /// The number of the kind.
+    /// Returns the number of the kind.
     pub fn index(self) -> u8 {
         match self {
             FrameKind::Packet(Kind::Data) => 0,
@@ -38,7 +38,7 @@ impl FrameKind {
         }
     }
 
-    /// The name of the kind.
+    /// Returns the name of the kind.
     pub fn name(self) -> &'static str {
         FrameKind::NAMES[usize::from(self.index())]
     }
@@ -144,15 +144,15 @@ impl Simulation {
         }
     }
 
-    /// The frames on all links, in no meaningful order.
+    /// Returns the frames on all links, in no meaningful order.
     pub fn in_flight(&self) -> Vec<InFlight> {
         let mut packets = Packets::default();
         self.look_at_links(&mut packets);
         packets.in_flight
     }
 
-    /// The packets that wait at a port: credits under a rate limit first, then data class by class, of each class the
-    /// first one first.
+    /// Returns the packets that wait at a port: credits under a rate limit first, then data class by class, of each
+    /// class the first one first.
     pub fn queued(&self, port: PortId) -> Vec<PacketView> {
         let mut packets = Packets::default();
         self.look_at_packets(&mut packets);
@@ -171,14 +171,14 @@ impl Simulation {
     }
 }
 
-/// A frame on a link as a viewer sees it.
+/// Returns a frame on a link as a viewer sees it.
 #[inline]
 fn on_link(rows: &[Option<u32>], launched: &Launched<'_>) -> InFlight {
     let &Launched { port, packet, wire, start, arrives } = launched;
     InFlight { packet: seen(rows, port, packet, wire), start, arrives }
 }
 
-/// A packet as a viewer sees it; a pause frame, if there is no packet.
+/// Returns a packet as a viewer sees it; a pause frame, if there is no packet.
 #[inline]
 fn seen(rows: &[Option<u32>], port: PortId, routed: Option<&RoutedPacket>, wire: u32) -> PacketView {
     let marks = Marks::of(routed.map_or(Flags::NONE, |routed| routed.packet.flags));

@@ -47,13 +47,13 @@ impl PendingNotes {
         PendingNotes { written, delivered }
     }
 
-    /// The messages of a flow that the run holds for open, in their order.
+    /// Returns the messages of a flow that the run holds for open, in their order.
     fn messages<'a>(&'a self, slot: FlowSlot, live: &'a LiveFlow) -> impl Iterator<Item = Message> + 'a {
         let recorded = live.open().map(|row| Message { row: row.index() as u32, pending: None });
         recorded.chain(of(&self.written, slot).iter().map(|(_, message)| *message))
     }
 
-    /// The message that a flow carries now or, while it carries none, the last one; `None` before the first.
+    /// Returns the message that a flow carries now or, while it carries none, the last one; `None` before the first.
     #[inline]
     pub fn current(&self, slot: FlowSlot, live: &LiveFlow) -> Option<Message> {
         let recorded = |row: RecordId| Message { row: row.index() as u32, pending: None };
@@ -64,7 +64,8 @@ impl PendingNotes {
         }
     }
 
-    /// The row of the first open message of a flow of which no message ended since the last barrier: the usual case.
+    /// Returns the row of the first open message of a flow of which no message ended since the last barrier: the usual
+    /// case.
     #[inline]
     fn under_way(&self, slot: FlowSlot, live: &LiveFlow) -> Option<RecordId> {
         live.first_open().filter(|_| of(&self.delivered, slot).is_empty())
@@ -93,13 +94,13 @@ impl PendingNotes {
         self.messages(slot, live).nth(of(&self.delivered, slot).len()).is_some()
     }
 
-    /// The time at which a message of a flow ended, if the run has yet to read the note of that.
+    /// Returns the time at which a message of a flow ended, if the run has yet to read the note of that.
     pub fn end_of(&self, slot: FlowSlot, live: &LiveFlow, row: u32) -> Option<Time> {
         let mut ended = of(&self.delivered, slot).iter().zip(self.messages(slot, live));
         ended.find(|(_, message)| message.row == row).map(|(&(_, at), _)| at)
     }
 
-    /// The rows that ended, each with its time, of messages that the run holds for open.
+    /// Returns the rows that ended, each with its time, of messages that the run holds for open.
     pub fn ends(&self, sim: &Simulation) -> Vec<(RecordId, Time)> {
         let mut ends = Vec::new();
         for of_flow in self.delivered.chunk_by(|a, b| a.0 == b.0) {
@@ -111,7 +112,7 @@ impl PendingNotes {
     }
 }
 
-/// The entries of a flow in a list that is sorted by flow. Most lists are empty.
+/// Returns the entries of a flow in a list that is sorted by flow. Most lists are empty.
 #[inline]
 fn of<T>(list: &[(FlowSlot, T)], slot: FlowSlot) -> &[(FlowSlot, T)] {
     if list.is_empty() {
