@@ -146,8 +146,8 @@ def way() -> str:
     picture.room(670, 16, 270, 318, "protocol", "receiving host")
 
     picture.box(45, 54, 220, 50, "application", "write, close, truncate")
-    picture.box(45, 142, 220, 66, "Sender", "control packets leave at once,", "data when the card asks")
-    picture.box(45, 246, 220, 66, "network card", "asks the host's flows in turn,", "class by class")
+    picture.box(45, 142, 220, 66, "Sender", "control packets leave at once,", "data when the NIC asks")
+    picture.box(45, 246, 220, 66, "NIC", "asks the host's flows in turn,", "class by class")
     picture.arrow("M155 104V140")
     picture.arrow("M155 208V244")
 

@@ -118,12 +118,12 @@ fn timed(model: &Model, threads: usize, clock: Clock, in_turn: bool) -> Result<T
     Ok(Timed { total, times, hash: results.hash().map_err(|error| error.to_string())? })
 }
 
-/// The time of each part, to take in what crossed and for its events.
+/// Returns the time of each part, to take in what crossed and for its events.
 fn of_parts(times: &PartTimes) -> impl Iterator<Item = u64> {
     times.work.iter().zip(&times.intake).map(|(work, intake)| work + intake)
 }
 
-/// The median in seconds of times in nanoseconds: on a machine that others share the mean is mostly theirs.
+/// Returns the median in seconds of times in nanoseconds: on a machine that others share the mean is mostly theirs.
 fn median(mut times: Vec<u64>) -> f64 {
     times.sort_unstable();
     seconds(times.get(times.len() / 2).copied().unwrap_or(0))

@@ -51,7 +51,7 @@ fn incomplete(sides: &[&Side]) -> String {
     )
 }
 
-/// The order by mean completion time, as far as intervals carry it; and whether one is ahead.
+/// Returns the order by mean completion time, as far as intervals carry it; and whether one is ahead.
 fn ranked(order: &[(&Side, f64)]) -> (String, bool) {
     let (best, least) = order[0];
     let ratios: Option<Vec<Ratio>> = order[1..].iter().map(|(side, _)| side.ratio(best)).collect();
@@ -94,17 +94,17 @@ fn ranked(order: &[(&Side, f64)]) -> (String, bool) {
     (format!("{text}. {}", basis(ratio.basis)), true)
 }
 
-/// True if a ratio to the best says that a side is behind, by 1 % or more and not by chance.
+/// Returns true if a ratio to the best says that a side is behind, by 1 % or more and not by chance.
 pub fn is_behind(ratio: &Ratio) -> bool {
     ratio.is_above() && ratio.value >= 1.0 + LEAST
 }
 
-/// The means of all sides: `3.17 ms under expresspass and 3.43 ms under dctcp`.
+/// Returns the means of all sides: `3.17 ms under expresspass and 3.43 ms under dctcp`.
 fn means(order: &[(&Side, f64)]) -> String {
     list(&order.iter().map(|(side, mean)| format!("{} under {}", time(*mean), side.name)).collect::<Vec<_>>())
 }
 
-/// The groups of flows for which another transport is ahead of the one that is ahead of all.
+/// Returns the groups of flows for which another transport is ahead of the one that is ahead of all.
 fn elsewhere(first: &Side, order: &[(&Side, f64)]) -> Option<String> {
     let mut groups: Vec<&str> = Vec::new();
     for group in first.runs.iter().flat_map(|run| &run.groups) {
@@ -122,8 +122,8 @@ fn elsewhere(first: &Side, order: &[(&Side, f64)]) -> Option<String> {
     (!told.is_empty()).then(|| format!("It is the other way round in part: {}.", list(&told)))
 }
 
-/// The slow end of completion times, where its order is not that of the means: 99th percentiles of enough flows, else the
-/// slowest flows.
+/// Returns the slow end of completion times, where its order is not that of the means: 99th percentiles of enough
+/// flows, else the slowest flows.
 fn tail(first: &Side, last: &Side) -> Option<String> {
     let is_enough = first.fewest().min(last.fewest()) >= FLOWS_OF_P99;
     let (what, of): (_, fn(&Side) -> Option<f64>) = if is_enough {
@@ -143,7 +143,7 @@ fn tail(first: &Side, last: &Side) -> Option<String> {
     })
 }
 
-/// The goodput of another side, where it is higher than that of the side that is ahead by completion times.
+/// Returns the goodput of another side, where it is higher than that of the side that is ahead by completion times.
 fn goodput(first: &Side, order: &[(&Side, f64)]) -> Option<String> {
     let of = |side: &Side| side.mean(|run| run.goodput_bps);
     let own = of(first)?;

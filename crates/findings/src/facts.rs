@@ -149,7 +149,7 @@ pub struct Observed<'a> {
 }
 
 impl Observed<'_> {
-    /// The flows as facts: those of a fixed size, those without an end, and the groups.
+    /// Returns the flows as facts: those of a fixed size, those without an end, and the groups.
     pub fn facts(&self) -> (Flows, Option<Endless>, Vec<Group>) {
         let rows = 0..self.fct_s.len();
         let sized: Vec<usize> =
@@ -175,7 +175,7 @@ impl Observed<'_> {
         }
     }
 
-    /// The values of flows that were delivered.
+    /// Returns the values of flows that were delivered.
     fn done(&self, rows: &[usize], values: &[f64]) -> Vec<f64> {
         rows.iter().filter(|&&row| !self.fct_s[row].is_nan()).map(|&row| values[row]).collect()
     }
@@ -191,7 +191,7 @@ impl Observed<'_> {
         (time > 0.0).then(|| Endless { flows: rows.len() as u64, rate_bps: 8.0 * sum / time, jain })
     }
 
-    /// The groups by size and by traffic entry; none where a way of grouping has one group alone.
+    /// Returns the groups by size and by traffic entry; none where a way of grouping has one group alone.
     fn groups(&self, rows: &[usize]) -> Vec<Group> {
         let group = |name: String, rows: Vec<usize>| Group {
             name,
@@ -213,8 +213,8 @@ impl Observed<'_> {
     }
 }
 
-/// The most flows that were under way at once, of flows with these starts and completion times (NaN where a flow was
-/// under way until the end).
+/// Returns the most flows that were under way at once, of flows with these starts and completion times (NaN where a
+/// flow was under way until the end).
 pub fn most_at_once(start_s: &[f64], fct_s: &[f64]) -> u64 {
     let ends =
         start_s.iter().zip(fct_s).filter(|(_, fct)| !fct.is_nan()).map(|(start, fct)| (start + fct, -1));
@@ -233,7 +233,7 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The percentile of sorted values: between the two nearest of them, in proportion, as NumPy has it by default.
+/// Returns the percentile of sorted values: between the two nearest of them, in proportion, as NumPy has it by default.
 fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let at = share * last as f64;

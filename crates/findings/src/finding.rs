@@ -30,7 +30,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for it, as in JSON.
+    /// Returns the word for it, as in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Flows => "flows",

@@ -41,8 +41,8 @@ pub use sweep::Point;
 
 use serde::Serialize;
 
-/// The findings on runs of one scenario: on one run alone, or on transports beside each other. Runs of the same name are
-/// the seeds of one transport.
+/// Returns the findings on runs of one scenario: on one run alone, or on transports beside each other. Runs of the same
+/// name are the seeds of one transport.
 pub fn runs(facts: &[Facts]) -> Vec<Finding> {
     let sides = side::sides(facts);
     match sides.as_slice() {
@@ -52,12 +52,12 @@ pub fn runs(facts: &[Facts]) -> Vec<Finding> {
     }
 }
 
-/// The findings on the points of a sweep.
+/// Returns the findings on the points of a sweep.
 pub fn sweep(points: &[Point]) -> Vec<Finding> {
     sweep::findings(points)
 }
 
-/// A text in JSON as a value.
+/// Returns a text in JSON as a value.
 ///
 /// # Errors
 /// The text is no JSON; the message says where.
@@ -73,7 +73,7 @@ pub fn json(facts: &impl Serialize) -> Result<String, String> {
     serde_json::to_string(facts).map_err(|error| error.to_string())
 }
 
-/// The findings on runs whose facts are a list in JSON.
+/// Returns the findings on runs whose facts are a list in JSON.
 ///
 /// # Errors
 /// The value is no list of facts; the message names the key.
@@ -81,7 +81,7 @@ pub fn runs_json(facts: &serde_json::Value) -> Result<Vec<Finding>, String> {
     read::facts(facts).map(|facts| runs(&facts))
 }
 
-/// The findings on a sweep whose points are a list in JSON.
+/// Returns the findings on a sweep whose points are a list in JSON.
 ///
 /// # Errors
 /// The value is no list of points; the message names the key.

@@ -17,22 +17,22 @@ pub struct Part {
 }
 
 impl Part {
-    /// The flows of several parts together.
+    /// Returns the flows of several parts together.
     pub fn total(parts: &[Part]) -> Part {
         parts.iter().fold(Part::default(), |all, part| all.plus(part))
     }
 
-    /// The flows of both.
+    /// Returns the flows of both.
     pub fn plus(&self, other: &Part) -> Part {
         Part { flows: self.flows + other.flows, sum_s: self.sum_s + other.sum_s }
     }
 
-    /// The flows without those of a part.
+    /// Returns the flows without those of a part.
     pub fn minus(&self, part: &Part) -> Part {
         Part { flows: self.flows - part.flows, sum_s: self.sum_s - part.sum_s }
     }
 
-    /// The mean completion time; `None` of no flow.
+    /// Returns the mean completion time; `None` of no flow.
     pub fn mean(&self) -> Option<f64> {
         (self.flows > 0).then(|| self.sum_s / self.flows as f64)
     }

@@ -38,8 +38,8 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// The ratio of the means of two runs, each in parts. `None` where too few flows or too few parts carry an interval,
-    /// or where the parts hold other flows.
+    /// Returns the ratio of the means of two runs, each in parts. `None` where too few flows or too few parts carry an
+    /// interval, or where the parts hold other flows.
     pub fn of_parts(above: &[Part], below: &[Part]) -> Option<Ratio> {
         let (all_above, all_below) = (Part::total(above), Part::total(below));
         let value = all_above.mean()? / all_below.mean()?;
@@ -60,7 +60,7 @@ impl Ratio {
         Some(Ratio::around(value, spread.sqrt(), Basis::Parts(logs.len()), logs.len() - 1))
     }
 
-    /// The ratio of the means over seeds, of which both sides have the same. `None` of fewer than three.
+    /// Returns the ratio of the means over seeds, of which both sides have the same. `None` of fewer than three.
     pub fn of_seeds(above: &[f64], below: &[f64]) -> Option<Ratio> {
         let count = above.len();
         if count < 3 || below.len() != count || above.iter().chain(below).any(|&mean| mean <= 0.0) {
@@ -77,12 +77,12 @@ impl Ratio {
         Ratio { value, interval: (value * (-half).exp(), value * half.exp()), basis }
     }
 
-    /// True if the ratio is above 1, and by more than chance explains.
+    /// Returns true if the ratio is above 1, and by more than chance explains.
     pub fn is_above(&self) -> bool {
         self.interval.0 > 1.0
     }
 
-    /// True if the ratio is below 1, and by more than chance explains.
+    /// Returns true if the ratio is below 1, and by more than chance explains.
     pub fn is_below(&self) -> bool {
         self.interval.1 < 1.0
     }

@@ -13,7 +13,7 @@ pub struct Side<'a> {
     pub runs: Vec<&'a Facts>,
 }
 
-/// The sides of a comparison, in the order in which their names come first.
+/// Returns the sides of a comparison, in the order in which their names come first.
 pub fn sides<'a>(facts: impl IntoIterator<Item = &'a Facts>) -> Vec<Side<'a>> {
     let mut sides: Vec<Side> = Vec::new();
     for run in facts {
@@ -26,54 +26,54 @@ pub fn sides<'a>(facts: impl IntoIterator<Item = &'a Facts>) -> Vec<Side<'a>> {
 }
 
 impl<'a> Side<'a> {
-    /// The sum of a number over the runs.
+    /// Returns the sum of a number over the runs.
     pub fn sum(&self, of: impl Fn(&Facts) -> u64) -> u64 {
         self.runs.iter().map(|run| of(run)).sum()
     }
 
-    /// The mean of a number over the runs that have it.
+    /// Returns the mean of a number over the runs that have it.
     pub fn mean(&self, of: impl Fn(&Facts) -> Option<f64>) -> Option<f64> {
         let values: Vec<f64> = self.runs.iter().filter_map(|run| of(run)).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    /// The largest of a number over the runs that have it.
+    /// Returns the largest of a number over the runs that have it.
     pub fn most(&self, of: impl Fn(&Facts) -> Option<f64>) -> Option<f64> {
         self.runs.iter().filter_map(|run| of(run)).reduce(f64::max)
     }
 
-    /// The mean completion time, over the runs.
+    /// Returns the mean completion time, over the runs.
     pub fn mean_s(&self) -> Option<f64> {
         self.mean(|run| run.flows.mean_s)
     }
 
-    /// The longest queue of all runs.
+    /// Returns the longest queue of all runs.
     pub fn queue(&self) -> Option<&'a Queue> {
         let longest = |one: &'a Queue, other: &'a Queue| if other.bytes > one.bytes { other } else { one };
         self.runs.iter().filter_map(|run| run.queue.as_ref()).reduce(longest)
     }
 
-    /// The flows of a fixed size that were not delivered.
+    /// Returns the flows of a fixed size that were not delivered.
     pub fn unfinished(&self) -> u64 {
         self.sum(|run| run.flows.unfinished)
     }
 
-    /// The flows of a fixed size that were delivered.
+    /// Returns the flows of a fixed size that were delivered.
     pub fn completed(&self) -> u64 {
         self.sum(|run| run.flows.completed)
     }
 
-    /// The fewest flows that a run of it has behind a percentile.
+    /// Returns the fewest flows that a run of it has behind a percentile.
     pub fn fewest(&self) -> u64 {
         self.runs.iter().map(|run| run.flows.completed).min().unwrap_or(0)
     }
 
-    /// The ratio of this side's mean completion time to another's, of all flows.
+    /// Returns the ratio of this side's mean completion time to another's, of all flows.
     pub fn ratio(&self, to: &Side) -> Option<Ratio> {
         self.ratio_of(to, |run| Some(run.flows.parts.as_slice()))
     }
 
-    /// The same of a group of flows.
+    /// Returns the same of a group of flows.
     pub fn ratio_in(&self, to: &Side, group: &str) -> Option<Ratio> {
         let is_whole = |run: &Facts| run.groups.iter().any(|one| one.name == group && one.unfinished == 0);
         let all = self.runs.iter().chain(&to.runs);
@@ -85,7 +85,7 @@ impl<'a> Side<'a> {
         })
     }
 
-    /// The ratio of this side's goodput to another's, over three seeds or more.
+    /// Returns the ratio of this side's goodput to another's, over three seeds or more.
     pub fn goodput_ratio(&self, to: &Side) -> Option<Ratio> {
         let by_seed = |side: &Side| {
             let mut runs: Vec<(u64, Option<f64>)> =
@@ -129,7 +129,7 @@ impl<'a> Side<'a> {
 }
 
 impl Flows {
-    /// The number of flows that started.
+    /// Returns the number of flows that started.
     pub fn started(&self) -> u64 {
         self.completed + self.unfinished
     }

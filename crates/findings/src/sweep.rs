@@ -119,7 +119,7 @@ fn verdict<'a>(sides: &[Side<'a>]) -> Verdict<'a> {
     }
 }
 
-/// The places at which the one with the higher goodput is not the one that is ahead by completion times.
+/// Returns the places at which the one with the higher goodput is not the one that is ahead by completion times.
 fn by_goodput(places: &[Place]) -> Option<String> {
     let mut found: Vec<(&str, Vec<&Place>)> = Vec::new();
     for place in places {
@@ -146,7 +146,8 @@ fn by_goodput(places: &[Place]) -> Option<String> {
     (!told.is_empty()).then(|| format!("By goodput it differs: {}.", told.join("; ")))
 }
 
-/// The places as words: `at buffer 50 KB and 100 KB`, `at buffer 200 KB to 1 MB`, `at 20 of 24 points`, `at all points`.
+/// Returns the places as words: `at buffer 50 KB and 100 KB`, `at buffer 200 KB to 1 MB`, `at 20 of 24 points`, `at all
+/// points`.
 fn where_text(found: &[&Place], all: &[Place]) -> String {
     if found.len() == all.len() {
         return match all {
@@ -169,7 +170,7 @@ fn where_text(found: &[&Place], all: &[Place]) -> String {
     format!("at {} {values}", found[0].at[0].0)
 }
 
-/// The longest queues: the least and the most of each transport over the points.
+/// Returns the longest queues: the least and the most of each transport over the points.
 fn queues(points: &[Point]) -> String {
     let told: Vec<String> = sides(points.iter().map(|point| &point.facts))
         .iter()

@@ -6,17 +6,17 @@ const TIMES: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9,
 const SIZES: [(f64, &str); 4] = [(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")];
 const RATES: [(f64, &str); 4] = [(1e9, "Gbps"), (1e6, "Mbps"), (1e3, "Kbps"), (1.0, "bps")];
 
-/// A time in seconds, such as `12.3 µs`.
+/// Returns a time in seconds, such as `12.3 µs`.
 pub fn time(value: f64) -> String {
     scaled(value, &TIMES)
 }
 
-/// A size in bytes, such as `1.54 KB`.
+/// Returns a size in bytes, such as `1.54 KB`.
 pub fn size(value: f64) -> String {
     scaled(value, &SIZES)
 }
 
-/// A rate in bits a second, such as `9.48 Gbps`.
+/// Returns a rate in bits a second, such as `9.48 Gbps`.
 pub fn rate(value: f64) -> String {
     scaled(value, &RATES)
 }
@@ -46,7 +46,7 @@ pub fn digits(value: f64) -> String {
     if places == 0 { text.parse().map_or(text, count) } else { text }
 }
 
-/// A count with commas: `12,345`.
+/// Returns a count with commas: `12,345`.
 pub fn count(value: u64) -> String {
     let plain = value.to_string();
     let mut text = String::new();
@@ -59,12 +59,12 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// A number of things: `1 flow`, `640 flows`.
+/// Returns a number of things: `1 flow`, `640 flows`.
 pub fn many(value: u64, thing: &str) -> String {
     format!("{} {thing}{}", count(value), if value == 1 { "" } else { "s" })
 }
 
-/// A share in percent, with two digits that count: `86 %`, `5.4 %`, `0.52 %`.
+/// Returns a share in percent, with two digits that count: `86 %`, `5.4 %`, `0.52 %`.
 pub fn percent(share: f64) -> String {
     let value = 100.0 * share;
     let places = match value.abs() {
@@ -83,21 +83,22 @@ pub fn percent(share: f64) -> String {
     format!("{value:.places$} %")
 }
 
-/// How much longer a ratio above 1 is, with its interval: `8.2 % longer (95 % interval 6.9 to 9.6 %)`, `3.2 times as
-/// long (95 % interval 2.9 to 3.5)`.
+/// Returns how much longer a ratio above 1 is, with its interval: `8.2 % longer (95 % interval 6.9 to 9.6 %)`, `3.2
+/// times as long (95 % interval 2.9 to 3.5)`.
 pub fn longer(ratio: &Ratio) -> String {
     let (amount, than, interval) = parts_of(ratio);
     format!("{amount} {than} ({interval})")
 }
 
-/// The same with the two transports: `8.2 % longer under dctcp than under expresspass (95 % interval 6.9 to 9.6 %)`.
+/// Returns the same with the two transports: `8.2 % longer under dctcp than under expresspass (95 % interval 6.9 to 9.6
+/// %)`.
 pub fn longer_under(ratio: &Ratio, slow: &str, fast: &str) -> String {
     let (amount, than, interval) = parts_of(ratio);
     let word = if ratio.value >= 2.0 { "as" } else { "than" };
     format!("{amount} {than} under {slow} {word} under {fast} ({interval})")
 }
 
-/// The amount, the words behind it, and the interval.
+/// Returns the amount, the words behind it, and the interval.
 fn parts_of(ratio: &Ratio) -> (String, &'static str, String) {
     let (low, high) = ratio.interval;
     if ratio.value >= 2.0 {
@@ -110,12 +111,12 @@ fn parts_of(ratio: &Ratio) -> (String, &'static str, String) {
     (format!("{} %", change(ratio.value)), "longer", format!("95 % interval {ends} %"))
 }
 
-/// The two ends of an interval; one number where both are the same.
+/// Returns the two ends of an interval; one number where both are the same.
 fn span(low: &str, high: &str) -> String {
     if low == high { low.to_owned() } else { format!("{low} to {high}") }
 }
 
-/// What an interval rests on, behind the sentence that has it.
+/// Returns what an interval rests on, behind the sentence that has it.
 pub fn basis(basis: Basis) -> String {
     match basis {
         Basis::Seeds(count) => format!("The interval is from {count} seeds."),

@@ -1,4 +1,4 @@
-//! The trait [`Datapath`]: a protocol at a host, between the kernel's TCP and the network card.
+//! The trait [`Datapath`]: a protocol at a host, between the kernel's TCP and the NIC.
 //!
 //! A datapath has no socket and no clock. Its driver ([`crate::io`], a test, a replayed recording) hands it what
 //! happens, with the time, and carries out the [`Actions`] that it asks for. All times come from a clock that never
@@ -11,7 +11,7 @@ use clearway_units::Time;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HeldId(pub u32);
 
-/// The direction in which a segment crosses the network card.
+/// The direction in which a segment crosses the NIC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     /// The segment comes from the network.
@@ -75,7 +75,7 @@ pub trait Datapath {
     /// hold anything at all.
     fn handle_frame(&mut self, frame: &[u8], now: Time, actions: &mut Actions);
 
-    /// Handles a TCP segment that crossed the network card and was not held: only its headers are known. `local` and
+    /// Handles a TCP segment that crossed the NIC and was not held: only its headers are known. `local` and
     /// `peer` are the Ethernet addresses of this host and of the next node towards the other one.
     fn handle_segment(
         &mut self,
@@ -89,7 +89,7 @@ pub trait Datapath {
     /// Handles a packet that the kernel holds until the datapath asks for a verdict. Each held packet gets one verdict.
     fn handle_held(&mut self, id: HeldId, segment: &Segment, now: Time, actions: &mut Actions);
 
-    /// Asks for a verdict on every packet that is held, because the datapath ends or the network card went down: they
+    /// Asks for a verdict on every packet that is held, because the datapath ends or the NIC went down: they
     /// leave as they are.
     fn release_all(&mut self, now: Time, actions: &mut Actions);
 
@@ -106,7 +106,7 @@ pub trait Datapath {
 /// The Ethernet addresses of a segment, seen from this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// The address of this host's network card.
+    /// The address of this host's NIC.
     pub local: MacAddr,
     /// The address of the next node towards the other host.
     pub peer: MacAddr,

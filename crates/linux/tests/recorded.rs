@@ -29,7 +29,7 @@ struct Sent {
     number: u64,
 }
 
-/// The simulator's receiving end of a flow, with the limit of credits at its network card.
+/// The simulator's receiving end of a flow, with the limit of credits at its NIC.
 struct Receiving {
     end: Box<dyn Receiver>,
     rng: Rng,
@@ -151,7 +151,7 @@ impl Receiving {
         }
     }
 
-    /// Takes what the end sends at one time. Credits wait for their turn at the card.
+    /// Takes what the end sends at one time. Credits wait for their turn at the NIC.
     fn poll(&mut self, at: Time, now: Time) {
         loop {
             let (rng, stats) = (&mut self.rng, &mut self.stats);
@@ -172,7 +172,7 @@ impl Receiving {
         }
     }
 
-    /// Lets credits leave the card. Those of a session that ended are dropped.
+    /// Lets credits leave the NIC. Those of a session that ended are dropped.
     fn pass(&mut self, now: Time) {
         while let Some((session, number)) = self.waiting.front().copied() {
             let is_wanted = session == self.session && self.end.next_timeout() < Time::MAX;

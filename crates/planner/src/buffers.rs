@@ -54,7 +54,7 @@ pub struct Parameters {
     pub flows: u32,
     /// The longest busy period of a port, on which the term for credits of random sizes depends.
     pub busy: Span,
-    /// If true, a host's network card serves its flows in round robin, as the simulator's does; if false, it sends
+    /// If true, a host's NIC serves its flows in round robin, as the simulator's does; if false, it sends
     /// frames in order of arrival.
     pub turns: bool,
 }

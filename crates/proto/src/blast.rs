@@ -1,4 +1,4 @@
-//! A transport without congestion control or recovery: data leaves as fast as the network card takes it, and dropped
+//! A transport without congestion control or recovery: data leaves as fast as the NIC takes it, and dropped
 //! data stays lost.
 //!
 //! It is a load for tests and benchmarks of networks, without acknowledgements, and not a transport for results: a flow

@@ -4,7 +4,7 @@
 //! ([`Endpoint::handle_packet`], [`Endpoint::handle_timeout`], [`Sender::write`], ...):
 //!
 //! 1. It calls [`Endpoint::poll_control`] until that returns `None`, and sends each packet at once.
-//! 2. If [`Sender::wants_transmit`] returns true, it puts the flow into the network card's round robin, which calls
+//! 2. If [`Sender::wants_transmit`] returns true, it puts the flow into the NIC's round robin, which calls
 //!    [`Sender::poll_transmit`] once each time that it is the flow's turn. The same holds for
 //!    [`Sender::wants_unscheduled`], whose turn comes when no other data waits.
 //! 3. It calls [`Endpoint::handle_timeout`] at [`Endpoint::next_timeout`]. A call too early is harmless.
@@ -128,7 +128,7 @@ impl Rare {
 /// The environment of a flow: the facts about its network that an end knows at the start.
 #[derive(Clone, Copy, Debug)]
 pub struct Env {
-    /// The rate of this end's network card.
+    /// The rate of this end's NIC.
     pub line_rate: Rate,
     /// The lowest rate of a link on the path, from which windows and rates start.
     pub path_rate: Rate,
@@ -139,14 +139,14 @@ pub struct Env {
     /// True if the connection is open already (persistent connections); else the flow opens one.
     pub established: bool,
     /// The number of flows, of any transport, that this end's host is sending when the flow starts. It tells a sender
-    /// the load on its own network card. It is 0 for a receiving end, and for a transport whose [`Needs`](crate::Needs)
+    /// the load on its own NIC. It is 0 for a receiving end, and for a transport whose [`Needs`](crate::Needs)
     /// do not ask for it.
     pub host_flows: u32,
 }
 
 #[cfg(test)]
 impl Env {
-    /// The environment of a test's flow, whose path has one rate and whose connection is open already.
+    /// Returns the environment of a test's flow, whose path has one rate and whose connection is open already.
     pub(crate) const fn for_test(rate: Rate, base_rtt: Span, framing: Framing) -> Env {
         Env { line_rate: rate, path_rate: rate, base_rtt, framing, established: true, host_flows: 0 }
     }
@@ -245,7 +245,7 @@ pub trait Sender: Endpoint {
         (Time::MAX, self.next_timeout())
     }
 
-    /// Returns the next data packet, for which the network card has room now.
+    /// Returns the next data packet, for which the NIC has room now.
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet>;
 
     /// Returns true if [`Sender::poll_unscheduled`] would return a packet.

@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// True if packets of this kind go to the receiving end of a flow, false if they go to the sending end.
+    /// Returns true if packets of this kind go to the receiving end of a flow, false if they go to the sending end.
     #[inline]
     pub const fn is_for_receiver(self) -> bool {
         matches!(self, Kind::Data | Kind::Syn | Kind::CreditRequest | Kind::CreditStop)
@@ -190,7 +190,7 @@ impl Flags {
     /// Ports on the way write their state into the packet ([`Extra::Hops`]; HPCC's telemetry).
     pub const TELEMETRY: Flags = Flags(1 << 8);
 
-    /// True if all bits of `other` are set.
+    /// Returns true if all bits of `other` are set.
     #[inline]
     pub const fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0

@@ -145,7 +145,7 @@ macro_rules! transports {
                 }
             }
 
-            /// Answers whether hosts that receive flows of the transport have a shim.
+            /// Returns whether hosts that receive flows of the transport have a shim.
             pub fn has_shim(&self) -> bool {
                 match self { $(AnyTransport::$Variant(_) => <$Transport as Transport>::Shim::EXISTS,)+ }
             }

@@ -1,4 +1,4 @@
-//! The trait [`Shim`]: a layer at a host between its network card and the receivers of its flows, which needs no change
+//! The trait [`Shim`]: a layer at a host between its NIC and the receivers of its flows, which needs no change
 //! to TCP.
 //!
 //! A shim sees the packets that arrive for the receivers, before they do, and the acknowledgements that these send.
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// The environment of a shim.
 #[derive(Clone, Copy, Debug)]
 pub struct ShimEnv {
-    /// The rate of the host's network card, above zero: a shim may divide by it.
+    /// The rate of the host's NIC, above zero: a shim may divide by it.
     pub line_rate: Rate,
     /// The sizes of frames.
     pub framing: Framing,

@@ -68,7 +68,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The network of a sequence: with or without cards that take time, a port with its mechanism, and connections that
+/// The network of a sequence: with or without NICs that take time, a port with its mechanism, and connections that
 /// stand already.
 fn network() -> impl Strategy<Value = Network> {
     let loss = prop_oneof![Just(0.0), Just(0.0), 0.0..0.2];
@@ -167,7 +167,7 @@ fn every_byte_arrives_once_and_in_order_and_both_ends_finish_whatever_happens() 
     fuzz(those_that_recover(), step().boxed(), Pair::finish);
 }
 
-/// The pacer of HULL updates its rate at the very instant at which the card asks for a packet, before its timer is called.
+/// The pacer of HULL updates its rate at the very instant in which the NIC asks for a packet, before its timer is called.
 #[test]
 fn a_pacer_sends_a_packet_only_if_it_said_so_though_its_rate_changes_at_that_instant() {
     let transport = AnyTransport::by_name("hull").expect("a transport with a pacer");
@@ -182,9 +182,9 @@ fn a_pacer_sends_a_packet_only_if_it_said_so_though_its_rate_changes_at_that_ins
     play(&transport, &network, &steps).finish();
 }
 
-/// The network answers a question while the card still sends it, and loses all other answers.
+/// The network answers a question while the NIC still sends it, and loses all other answers.
 #[test]
-fn data_that_may_leave_while_the_card_sends_a_question_leaves_behind_it() {
+fn data_that_may_leave_while_the_nic_sends_a_question_leaves_behind_it() {
     let transport = AnyTransport::by_name("rcp").expect("a transport that asks before it sends");
     let network = Network { instant: false, established: false, ..Network::default() };
     let mut pair = Pair::new(network);

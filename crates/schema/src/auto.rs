@@ -12,12 +12,12 @@ pub enum Auto<T> {
 }
 
 impl<T: Copy> Auto<T> {
-    /// The value, or `default` where the transport chooses.
+    /// Returns the value, or `default` where the transport chooses.
     pub fn or(self, default: T) -> T {
         self.set().unwrap_or(default)
     }
 
-    /// The value, if one was set.
+    /// Returns the value, if one was set.
     pub fn set(self) -> Option<T> {
         match self {
             Auto::Auto => None,

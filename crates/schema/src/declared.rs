@@ -16,7 +16,7 @@ pub trait Declared: Members + Clone + fmt::Debug {
     /// The fields that users see, in order of declaration.
     const SPECS: &'static [Spec];
 
-    /// A set whose fields have no sensible values yet.
+    /// Returns a set whose fields have no sensible values yet.
     fn blank() -> Self;
 
     /// Makes a set from the values that `given` returns by field; fields without a value have their defaults.
@@ -37,12 +37,12 @@ pub trait Declared: Members + Clone + fmt::Debug {
         set_field(self, Self::SPECS, name, &value.into())
     }
 
-    /// All fields that users see with their values in TOML. Absent values are left out.
+    /// Returns all fields that users see with their values in TOML. Absent values are left out.
     fn write(&self) -> Vec<(&'static str, String)> {
         list(&mut self.clone())
     }
 
-    /// The error that refuses `name`, which is no field.
+    /// Returns the error that refuses `name`, which is no field.
     fn unknown(name: &str) -> Error {
         unknown(Self::SPECS, name)
     }
@@ -77,7 +77,7 @@ pub enum Member<'a> {
 pub trait Members {
     /// [`Declared::PARTS`].
     fn parts(&self) -> &'static [Part];
-    /// The members in the order of the parts.
+    /// Returns the members in the order of the parts.
     fn members(&mut self) -> Vec<Member<'_>>;
 }
 

@@ -34,7 +34,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The fault and what would be right, for messages that name field and value themselves.
+    /// Returns the fault and what would be right, for messages that name field and value themselves.
     pub fn problem(&self) -> String {
         match self {
             Error::Unknown { .. } => self.to_string(),

@@ -9,21 +9,21 @@ use std::cmp::Ordering;
 
 /// A type that a field can have.
 pub trait Field: Sized + 'static {
-    /// The way in which a value is written, in a few words: "number", "time", "rate", ...
+    /// Returns the way in which a value is written, in a few words: "number", "time", "rate", ...
     fn kind() -> String;
-    /// The forms in which a value may be written.
+    /// Returns the forms in which a value may be written.
     fn forms() -> Vec<Form>;
     /// Some value, for a field that has yet to be read.
     fn blank() -> Self;
     /// Reads a value; the error says what would be right.
     fn read(value: &Value) -> Result<Self, String>;
-    /// The value in TOML, or `None` if the key is to be left out.
+    /// Returns the value in TOML, or `None` if the key is to be left out.
     fn write(&self) -> Option<String>;
-    /// The meaning of a key that is left out, for types that need no default.
+    /// Returns the meaning of a key that is left out, for types that need no default.
     fn absent() -> Option<Self> {
         None
     }
-    /// The order by which limits are meant; `None` for types without limits.
+    /// Returns the order by which limits are meant; `None` for types without limits.
     fn order(&self, _limit: &Self) -> Option<Ordering> {
         None
     }
@@ -37,9 +37,9 @@ pub trait Slot {
     /// # Errors
     /// Says what would be right.
     fn read(&mut self, value: &Value, min: &'static str, max: &'static str) -> Result<(), String>;
-    /// Gives the field the value of a key that is left out. Answers false if its type has none.
+    /// Gives the field the value of a key that is left out. Returns false if its type has none.
     fn leave_out(&mut self) -> bool;
-    /// The value in TOML, or `None` if the key is to be left out.
+    /// Returns the value in TOML, or `None` if the key is to be left out.
     fn write(&self) -> Option<String>;
 }
 
@@ -75,7 +75,7 @@ impl<T: Field> Slot for T {
 /// The start of the message for what is no whole number.
 const WHOLE: &str = "write a whole number from 0 to ";
 
-/// The message for what is no whole number, with the limits of the field in place of those of its type.
+/// Returns the message for what is no whole number, with the limits of the field in place of those of its type.
 fn with_limits(problem: String, min: &str, max: &str) -> String {
     match problem.strip_prefix(WHOLE) {
         Some(most) if !(min.is_empty() || max.is_empty()) => {
@@ -86,7 +86,7 @@ fn with_limits(problem: String, min: &str, max: &str) -> String {
     }
 }
 
-/// The text of a value that is no list, no table and no truth value.
+/// Returns the text of a value that is no list, no table and no truth value.
 pub fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text.clone()),
@@ -96,7 +96,7 @@ pub fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// The message of a unit error without the value, which the line of the message shows already.
+/// Returns the message of a unit error without the value, which the line of the message shows already.
 pub fn without_value(error: &UnitError, text: &str) -> String {
     let message = error.to_string();
     message.strip_prefix(&format!("{text:?} ")).unwrap_or(&message).to_owned()

@@ -12,12 +12,12 @@ pub const REQUIRED: &str = "required";
 /// byte of it.
 const READS_ALONE: bool = cfg!(target_family = "wasm");
 
-/// A text of the reference, which is left out where nobody can read it.
+/// Returns a text of the reference, which is left out where nobody can read it.
 pub const fn told(text: &'static str) -> &'static str {
     if READS_ALONE { "" } else { text }
 }
 
-/// The forms in which values of a type may be written, which are left out likewise.
+/// Returns the forms in which values of a type may be written, which are left out likewise.
 pub const fn forms_of<T: Field>() -> fn() -> Vec<Form> {
     if READS_ALONE { Vec::new } else { T::forms }
 }
@@ -59,12 +59,12 @@ impl Spec {
         source: "",
     };
 
-    /// The limits in words, or an empty text if there are none.
+    /// Returns the limits in words, or an empty text if there are none.
     pub fn range(&self) -> String {
         range(self.min, self.max)
     }
 
-    /// The kind of value, with the unit of a plain number.
+    /// Returns the kind of value, with the unit of a plain number.
     pub fn kind_and_unit(&self) -> String {
         let kind = (self.kind)();
         if self.unit.is_empty() { kind } else { format!("{kind} ({})", self.unit) }
@@ -113,7 +113,7 @@ impl Group {
         }
     }
 
-    /// The default of the field, if it differs from the declaration.
+    /// Returns the default of the field, if it differs from the declaration.
     pub fn default_of(&self, name: &str) -> Option<&'static str> {
         let change = self.changes.iter().find(|change| change.name == name)?;
         Some(change.default).filter(|default| !default.is_empty())
@@ -126,7 +126,7 @@ impl Group {
         }
     }
 
-    /// The field that users see at `index`, with its changes.
+    /// Returns the field that users see at `index`, with its changes.
     const fn spec(&self, index: usize) -> Spec {
         let mut spec = match self.shown {
             Some(shown) => self.specs[position(self.specs, shown[index])],
@@ -148,7 +148,7 @@ impl Group {
     }
 }
 
-/// The place of the field `name`.
+/// Returns the place of the field `name`.
 const fn position(specs: &[Spec], name: &str) -> usize {
     let mut at = 0;
     while at < specs.len() {
@@ -189,7 +189,7 @@ pub const fn count(parts: &[Part]) -> usize {
     sum
 }
 
-/// The fields that users see of these parts, in their order. Two of the same name do not compile.
+/// Returns the fields that users see of these parts, in their order. Two of the same name do not compile.
 pub const fn join<const N: usize>(parts: &[Part]) -> [Spec; N] {
     let mut all = [Spec::BLANK; N];
     let (mut part, mut at) = (0, 0);

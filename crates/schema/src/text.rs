@@ -1,6 +1,6 @@
 //! Texts in TOML and in messages.
 
-/// A text as TOML writes it, in quotes.
+/// Returns a text as TOML writes it, in quotes.
 pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -15,7 +15,7 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-/// The text with line breaks and other control characters made visible, cut where it gets long.
+/// Returns the text with line breaks and other control characters made visible, cut where it gets long.
 pub fn one_line(text: &str) -> String {
     let mut line = String::new();
     for c in text.chars() {
@@ -42,8 +42,8 @@ pub fn range(min: &str, max: &str) -> String {
     }
 }
 
-/// The hint `; did you mean "rate"?` if one of the known words is close to `word`, else nothing. Capital letters,
-/// underscores and spaces count as small letters and hyphens, so that `DCTCP` is `dctcp`.
+/// Returns the hint `; did you mean "rate"?` if one of the known words is close to `word`, else nothing. Capital
+/// letters, underscores and spaces count as small letters and hyphens, so that `DCTCP` is `dctcp`.
 pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     // A long word is close to nothing, and the comparison takes the product of the lengths.
     if word.len() > 64 {

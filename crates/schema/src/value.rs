@@ -52,7 +52,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The value as it would be written, cut if long.
+    /// Returns the value as it would be written, cut if long.
     pub fn show(&self) -> String {
         let mut text = String::new();
         self.show_into(&mut text);
@@ -93,7 +93,7 @@ impl Value {
         !matches!(self, Value::Table(_))
     }
 
-    /// The value of a key, if this is a table that has the key.
+    /// Returns the value of a key, if this is a table that has the key.
     pub fn get(&self, key: &str) -> Option<&Node> {
         match self {
             Value::Table(entries) => entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node),
@@ -101,7 +101,7 @@ impl Value {
         }
     }
 
-    /// The text, if this is a text.
+    /// Returns the text, if this is a text.
     pub fn text(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),

@@ -4,7 +4,7 @@
 use crate::engine::{AHEAD, Agenda, EventKind, exceeds_cache, prefetch};
 use crate::ids::{ClassId, FlowSlot, Id, IdVec, PacketId};
 use crate::model::{Model, Pattern};
-use crate::net::{Parcel, Paths, Slab, Way, horizon};
+use crate::net::{Paths, RoutedPacket, Slab, Way, horizon};
 use clearway_proto::{Header, Packet, mix};
 use clearway_topology::PortId;
 use clearway_topology::routing::Routes;
@@ -28,7 +28,7 @@ struct BarePort {
 }
 
 impl Bare {
-    /// A loop over the paths of a model's listed flows, each with as many packets on its way as fill its path.
+    /// Returns a loop over the paths of a model's listed flows, each with as many packets on its way as fill its path.
     ///
     /// # Panics
     /// If the model has no stop time, or traffic other than lists of flows.
@@ -60,7 +60,7 @@ impl Bare {
             let frame = topology.port(path[0]).rate.time_to_send(Bytes::new(wire as u64));
             let span: Span = path.iter().map(|port| topology.port(*port).delay + frame).sum();
             for order in 0..span.as_ps() / frame.as_ps() {
-                let id = bare.slab.insert(Parcel {
+                let id = bare.slab.insert(RoutedPacket {
                     packet: Packet::data(Header::data(0), 0, wire, flow.start),
                     flow: FlowSlot::from_index(0),
                     hop: way.first,
@@ -89,16 +89,16 @@ impl Bare {
                 self.look_ahead();
             }
             let EventKind::Arrive(id) = event.kind() else { unreachable!("nothing else is scheduled") };
-            let parcel = &mut self.slab[id];
-            if parcel.hops_left == 0 {
-                (parcel.hop, parcel.hops_left) = (self.loops[id].first, self.loops[id].hops);
+            let routed = &mut self.slab[id];
+            if routed.hops_left == 0 {
+                (routed.hop, routed.hops_left) = (self.loops[id].first, self.loops[id].hops);
             }
-            let port = self.paths.port(parcel.hop);
-            parcel.hop = parcel.hop.next();
-            parcel.hops_left -= 1;
+            let port = self.paths.port(routed.hop);
+            routed.hop = routed.hop.next();
+            routed.hops_left -= 1;
             let out = &mut self.ports[port];
             out.busy_until =
-                out.busy_until.max(now) + out.rate.time_to_send(Bytes::new(parcel.packet.wire as u64));
+                out.busy_until.max(now) + out.rate.time_to_send(Bytes::new(routed.packet.wire as u64));
             self.agenda.at_port(port, out.busy_until + out.delay, EventKind::Arrive(id));
             moved += 1;
         }
@@ -116,8 +116,8 @@ impl Bare {
             prefetch(&self.slab[id]);
             prefetch(&self.loops[id]);
         }
-        if let Some(parcel) = packet(AHEAD).map(|id| &self.slab[id]).filter(|parcel| parcel.hops_left > 0) {
-            prefetch(&self.ports[self.paths.port(parcel.hop)]);
+        if let Some(routed) = packet(AHEAD).map(|id| &self.slab[id]).filter(|routed| routed.hops_left > 0) {
+            prefetch(&self.ports[self.paths.port(routed.hop)]);
         }
     }
 }

@@ -12,10 +12,10 @@ use std::ops::{Index, IndexMut};
 
 /// An index into an [`IdVec`].
 pub trait Id: Copy {
-    /// The id of the object at this index.
+    /// Returns the id of the object at this index.
     fn from_index(index: usize) -> Self;
 
-    /// The index of the object in its vector.
+    /// Returns the index of the object in its vector.
     fn index(self) -> usize;
 }
 
@@ -26,13 +26,13 @@ macro_rules! ids {
         pub struct $Name(NonZeroU32);
 
         impl $Name {
-            /// The id as a number other than zero, to be packed into an event.
+            /// Returns the id as a number other than zero, to be packed into an event.
             #[inline]
             pub fn to_bits(self) -> u32 {
                 self.0.get()
             }
 
-            /// The id that [`Self::to_bits`] packed.
+            /// Returns the id that [`Self::to_bits`] packed.
             #[inline]
             pub fn from_bits(bits: u32) -> $Name {
                 $Name(NonZeroU32::new(bits).expect("an id is not zero"))
@@ -70,8 +70,8 @@ ids! {
     HostId;
     /// A part of the network, which a thread of its own may simulate.
     PartId;
-    /// The network card of a host's port.
-    CardId;
+    /// The NIC of a host's port.
+    NicId;
     /// A queue of data at a port that is not plain.
     QueueId;
     /// The queue of a plain port.
@@ -97,13 +97,13 @@ ids! {
 const _: () = assert!(size_of::<Option<PacketId>>() == 4, "an optional id is as small as an id");
 
 impl HostId {
-    /// The host that a node is. Hosts are the first nodes of a topology.
+    /// Returns the host that a node is. Hosts are the first nodes of a topology.
     #[inline]
     pub fn of(node: NodeId) -> HostId {
         HostId::from_index(node.index())
     }
 
-    /// The node that the host is.
+    /// Returns the node that the host is.
     #[inline]
     pub fn node(self) -> NodeId {
         NodeId(self.to_bits() - 1)
@@ -130,13 +130,13 @@ impl ClassSet {
     /// The set without any class.
     pub const EMPTY: ClassSet = ClassSet(0);
 
-    /// Answers whether no class is in the set.
+    /// Returns whether no class is in the set.
     #[inline]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Answers whether a class is in the set.
+    /// Returns whether a class is in the set.
     #[inline]
     pub const fn has(self, class: ClassId) -> bool {
         self.0 >> class.0 & 1 == 1
@@ -152,22 +152,22 @@ impl ClassSet {
         self.0 &= !(1 << class.0);
     }
 
-    /// The classes in either set.
+    /// Returns the classes in either set.
     pub const fn or(self, other: ClassSet) -> ClassSet {
         ClassSet(self.0 | other.0)
     }
 
-    /// The classes in both sets.
+    /// Returns the classes in both sets.
     pub const fn and(self, other: ClassSet) -> ClassSet {
         ClassSet(self.0 & other.0)
     }
 
-    /// The classes of this set that are not in the other.
+    /// Returns the classes of this set that are not in the other.
     pub const fn without(self, other: ClassSet) -> ClassSet {
         ClassSet(self.0 & !other.0)
     }
 
-    /// The classes in the set.
+    /// Returns the classes in the set.
     pub fn iter(self) -> impl Iterator<Item = ClassId> {
         (0..u64::BITS as u8).map(ClassId).filter(move |&class| self.has(class))
     }
@@ -227,7 +227,7 @@ pub struct IdVec<I, T> {
 }
 
 impl<I: Id, T> IdVec<I, T> {
-    /// An empty vector.
+    /// Returns an empty vector.
     pub fn new() -> IdVec<I, T> {
         Vec::new().into()
     }
@@ -239,45 +239,45 @@ impl<I: Id, T> IdVec<I, T> {
         I::from_index(self.items.len() - 1)
     }
 
-    /// The number of items.
+    /// Returns the number of items.
     #[inline]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// The item of an id, if there is one.
+    /// Returns the item of an id, if there is one.
     #[inline]
     pub fn get(&self, id: I) -> Option<&T> {
         self.items.get(id.index())
     }
 
-    /// The item of an id, to be changed, if there is one.
+    /// Returns the item of an id, to be changed, if there is one.
     #[inline]
     pub fn get_mut(&mut self, id: I) -> Option<&mut T> {
         self.items.get_mut(id.index())
     }
 
-    /// The items in the order of their ids.
+    /// Returns the items in the order of their ids.
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.items.iter()
     }
 
-    /// The items in the order of their ids, to be changed.
+    /// Returns the items in the order of their ids, to be changed.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.items.iter_mut()
     }
 
-    /// All ids in order.
+    /// Returns all ids in order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = I> + use<I, T> {
         (0..self.items.len()).map(I::from_index)
     }
 
-    /// The items with their ids.
+    /// Returns the items with their ids.
     pub fn enumerate(&self) -> impl Iterator<Item = (I, &T)> {
         self.ids().zip(&self.items)
     }
 
-    /// The items with their ids, to be changed.
+    /// Returns the items with their ids, to be changed.
     pub fn enumerate_mut(&mut self) -> impl Iterator<Item = (I, &mut T)> {
         self.ids().zip(&mut self.items)
     }
@@ -293,13 +293,13 @@ impl<I: Id, T> IdVec<I, T> {
         &mut self.items[first.index()..][..count]
     }
 
-    /// The item `number` places behind the one of `first`.
+    /// Returns the item `number` places behind the one of `first`.
     #[inline]
     pub fn nth(&self, first: I, number: usize) -> &T {
         &self.items[first.index() + number]
     }
 
-    /// The item `number` places behind the one of `first`, to be changed.
+    /// Returns the item `number` places behind the one of `first`, to be changed.
     #[inline]
     pub fn nth_mut(&mut self, first: I, number: usize) -> &mut T {
         &mut self.items[first.index() + number]
@@ -315,13 +315,13 @@ impl<I: Id, T> IdVec<I, T> {
         }
     }
 
-    /// The address of the item of an id, to be fetched ahead.
+    /// Returns the address of the item of an id, to be fetched ahead.
     #[inline]
     pub fn address(&self, id: I) -> *const T {
         self.items.as_ptr().wrapping_add(id.index())
     }
 
-    /// The memory that the items take, in bytes.
+    /// Returns the memory that the items take, in bytes.
     pub fn size(&self) -> usize {
         size_of_val(&self.items[..])
     }

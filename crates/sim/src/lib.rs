@@ -8,6 +8,7 @@
 pub mod bare;
 mod engine;
 mod estimate;
+mod fast_paths;
 mod hosts;
 mod ids;
 mod metrics;
@@ -17,7 +18,6 @@ mod oracle;
 mod partition;
 pub mod ports;
 pub mod scenario;
-mod short_ways;
 mod simulation;
 mod timer;
 pub mod trace;

@@ -224,7 +224,7 @@ pub struct Pfc {
 /// The hosts of a model.
 #[derive(Clone, Debug)]
 pub struct HostModel {
-    /// The output port of the network card.
+    /// The output port of the NIC.
     pub port: PortModel,
     /// If true, flows put data into the queues of that port as soon as they may send it, as in ns-2. Else data waits at
     /// its flow, and the flows of a host take turns.
@@ -264,7 +264,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Answers whether the entry has rounds that open new connections each time.
+    /// Returns whether the entry has rounds that open new connections each time.
     pub fn opens_anew(&self) -> bool {
         matches!(&self.pattern, Pattern::Rounds(rounds) if rounds.reconnect)
     }

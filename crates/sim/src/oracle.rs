@@ -51,7 +51,7 @@ struct PortState {
 }
 
 impl Oracle {
-    /// An oracle without flows, over ports of these rates.
+    /// Returns an oracle without flows, over ports of these rates.
     pub fn new(rates: impl Iterator<Item = Rate>) -> Oracle {
         let capacity: IdVec<PortId, f64> = rates.map(Rate::as_bps_f64).collect();
         Oracle {
@@ -66,12 +66,12 @@ impl Oracle {
         }
     }
 
-    /// Answers whether shares may differ from those last told.
+    /// Returns whether shares may differ from those last told.
     pub fn has_changed(&self) -> bool {
         self.changed
     }
 
-    /// Answers whether a flow is active.
+    /// Returns whether a flow is active.
     pub fn is_active(&self, flow: FlowSlot) -> bool {
         self.position.get(flow).is_some_and(Option::is_some)
     }

@@ -59,7 +59,7 @@ pub struct Conflict<T: fmt::Debug> {
     pub instead: T,
 }
 
-/// The value that all transports ask for, or `None` if no transport asks. `value` picks it from a need.
+/// Returns the value that all transports ask for, or `None` if no transport asks. `value` picks it from a need.
 pub fn agreed<N, T: PartialEq + fmt::Debug>(
     needs: &[(&'static str, N)],
     value: impl Fn(&N) -> T,
@@ -84,22 +84,22 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// True if the class is one of hosts alone: at switches its packets join the class of data.
+    /// Returns true if the class is one of hosts alone: at switches its packets join the class of data.
     pub fn joins_data(&self) -> bool {
         self.acks == Some(Acks::FirstAtHosts)
     }
 
-    /// True if flow control protects the class where it protects data.
+    /// Returns true if flow control protects the class where it protects data.
     pub fn is_lossless(&self) -> bool {
         self.acks == Some(Acks::OwnClass)
     }
 
-    /// True if a transport with these needs sends CNPs in this class.
+    /// Returns true if a transport with these needs sends CNPs in this class.
     pub fn holds_cnps_of(&self, needs: &Needs) -> bool {
         self.acks.is_none() && needs.cnps
     }
 
-    /// True if a transport with these needs sends acknowledgements in this class.
+    /// Returns true if a transport with these needs sends acknowledgements in this class.
     pub fn holds_acks_of(&self, needs: &Needs) -> bool {
         self.acks == Some(needs.acks)
     }
@@ -125,7 +125,7 @@ impl AllNeeds {
         all
     }
 
-    /// The classes ahead of data: one for CNPs, and one for each way of acknowledgements that asks for it.
+    /// Returns the classes ahead of data: one for CNPs, and one for each way of acknowledgements that asks for it.
     pub fn ahead(&self) -> Vec<Ahead> {
         let of_acks = u8::from(self.cnps);
         let cnps = self.cnps.then_some(Ahead { name: "notices", priority: 0, acks: None });
@@ -136,13 +136,13 @@ impl AllNeeds {
         cnps.into_iter().chain(acks.into_iter().flatten()).collect()
     }
 
-    /// The priority of data behind those classes.
+    /// Returns the priority of data behind those classes.
     pub fn data_priority(&self) -> u8 {
         u8::from(self.cnps) + u8::from(!self.acks.is_empty())
     }
 }
 
-/// The threshold by which a port marks for a transport with this need.
+/// Returns the threshold by which a port marks for a transport with this need.
 pub fn threshold(needs: MarkingNeeds) -> Threshold {
     match needs {
         MarkingNeeds::Step => Threshold::ByRate,
@@ -150,13 +150,14 @@ pub fn threshold(needs: MarkingNeeds) -> Threshold {
     }
 }
 
-/// The moment at which a packet meets a threshold: as it leaves for marks at random, else as it joins the queue.
+/// Returns the moment at which a packet meets a threshold: as it leaves for marks at random, else as it joins the
+/// queue.
 pub fn marks_at(threshold: Option<&Threshold>) -> MarkAt {
     if matches!(threshold, Some(Threshold::Red(_))) { MarkAt::Dequeue } else { MarkAt::Enqueue }
 }
 
-/// The switch whose headrooms and reserves take the most memory, and how much, where flow control protects `classes`
-/// classes. `own` is the headroom of each link, if it does not follow from rate and delay.
+/// Returns the switch whose headrooms and reserves take the most memory, and how much, where flow control protects
+/// `classes` classes. `own` is the headroom of each link, if it does not follow from rate and delay.
 pub fn memory_apart(
     topology: &Topology,
     framing: Framing,
@@ -179,12 +180,12 @@ pub fn memory_apart(
     }
 }
 
-/// The memory of a switch with flow control, where headrooms and reserves take `apart`.
+/// Returns the memory of a switch with flow control, where headrooms and reserves take `apart`.
 pub fn memory(apart: Bytes) -> Bytes {
     MEMORY.max(Bytes::new(apart.get().saturating_mul(2)))
 }
 
-/// A network without traffic whose ports have what the transports need. Queues of data are unlimited.
+/// Returns a network without traffic whose ports have what the transports need. Queues of data are unlimited.
 ///
 /// # Errors
 /// Two transports need different things of the same ports. The message names both.
@@ -232,7 +233,7 @@ pub fn network_for<'a>(
     })
 }
 
-/// The classes at the ports of switches: that of data, those ahead of data, and that of unscheduled data.
+/// Returns the classes at the ports of switches: that of data, those ahead of data, and that of unscheduled data.
 fn classes_for(needs: &AllNeeds) -> Result<Vec<Class>, String> {
     let marking = agreed(&needs.markings, |marking| *marking).map_err(|conflict| conflict.to_string())?;
     let marking =
@@ -258,7 +259,7 @@ fn classes_for(needs: &AllNeeds) -> Result<Vec<Class>, String> {
     Ok(std::iter::once(data).chain(ahead).chain(unscheduled).collect())
 }
 
-/// The flow control of switches that have so many classes, and their memory, if a transport needs it.
+/// Returns the flow control of switches that have so many classes, and their memory, if a transport needs it.
 fn pfc_for(
     needs: &AllNeeds,
     topology: &Topology,

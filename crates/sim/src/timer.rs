@@ -31,7 +31,7 @@ impl Timer {
     /// A timer without a wake-up.
     pub const IDLE: Timer = Timer { due: Time::MAX, overtaken: Time::MAX };
 
-    /// Sees to a wake-up at `deadline` or earlier; a deadline that has passed means now. Answers the time for which the
+    /// Sees to a wake-up at `deadline` or earlier; a deadline that has passed means now. Returns the time for which the
     /// driver must schedule a wake-up, if the scheduled ones do not serve.
     #[inline]
     #[must_use = "without the event, the owner is never woken"]
@@ -57,14 +57,14 @@ impl Timer {
         Some(self.due)
     }
 
-    /// Answers whether the owner needs no other wake-up after `turn` to meet a `deadline` behind it: one is scheduled that
+    /// Returns whether the owner needs no other wake-up after `turn` to meet a `deadline` behind it: one is scheduled that
     /// serves, as after the wake-up that [`Timer::arm`] would have asked for at `turn`.
     #[inline]
     pub fn serves_after(&self, turn: Time, deadline: Time, now: Time) -> bool {
         self.due > turn && (deadline == self.due || deadline > self.due && self.due > now + FAR)
     }
 
-    /// Answers whether the wake-up that comes now is the one that counts. If so, the owner is woken, and the timer has
+    /// Returns whether the wake-up that comes now is the one that counts. If so, the owner is woken, and the timer has
     /// no wake-up until it is armed again.
     #[inline]
     pub fn fires(&mut self, now: Time) -> bool {
@@ -107,7 +107,7 @@ mod tests {
             }
         }
 
-        /// The next event comes. Answers whether the owner was woken at its deadline.
+        /// The next event comes. Returns whether the owner was woken at its deadline.
         fn step(&mut self) -> bool {
             let mut first = self.events.first_entry().expect("an owner with a deadline has a wake-up ahead");
             self.now = *first.key();

@@ -157,7 +157,7 @@ fn a_list_of_numbers_of_parts_has_every_change_from_one_to_another() {
 }
 
 /// Asserts that a run which is broken off after every 20th or so of its events, each time going on in another number of
-/// parts, until there was every change from one to another, ends as one that never was. Answers the latter.
+/// parts, until there was every change from one to another, ends as one that never was. Returns the latter.
 fn assert_bound_to_no_parts(model: &Model, of: &str) -> Results {
     let whole = common::run(model);
     let parts = all_changes();

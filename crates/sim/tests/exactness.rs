@@ -44,7 +44,7 @@ fn a_sender_measures_the_exact_round_trip_from_each_acknowledgement() {
     let rate = Rate::gbps(10);
     let delay = Span::from_us(1);
     let mut model = quiet(Star { hosts: 3, rate, delay }.build().unwrap());
-    // With windows of ten segments at most one frame waits, and only in the card of its own host.
+    // With windows of ten segments at most one frame waits, and only in the NIC of its own host.
     add(&mut model, &transport("newreno"), vec![flow(0, 2, 9 * 1460)]);
     add(&mut model, &transport("newreno"), vec![flow(1, 0, 1460)]);
     model.samples = vec![Sample { name: "rtt".into(), every: Span::MAX, what: Probe::Rtt(0) }];

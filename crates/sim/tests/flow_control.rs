@@ -100,7 +100,7 @@ fn a_host_is_told_nothing_over_a_link_that_is_down() {
 
 #[test]
 fn a_paused_class_does_not_stop_another_class() {
-    // The victim's class has no flow control and shares its card with a class that is paused.
+    // The victim's class has no flow control and shares its NIC with a class that is paused.
     let roce = transport("rocev2");
     let blast = transport("blast");
     let mut model = incast(&roce, 64, 2_000_000);

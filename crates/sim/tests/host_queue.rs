@@ -1,4 +1,4 @@
-//! The queue of data at a host's network card (`host.queue`): closed forms, and books that balance whatever the transport.
+//! The queue of data at a host's NIC (`host.queue`): closed forms, and books that balance whatever the transport.
 
 mod common;
 

@@ -207,7 +207,7 @@ fn ec4_as_printed_takes_more_of_the_link_than_our_reading() {
 #[test]
 fn eight_flows_of_ec4_behind_slow_hosts_all_get_a_share() {
     // In one of eight seeds one flow locked the others out (Jain 0.13), with credits of one size and HIGH mode by the
-    // printed law of ExpressPass, which keeps a rate that loses less than a tenth of its credits. One flow's card sent
+    // printed law of ExpressPass, which keeps a rate that loses less than a tenth of its credits. One flow's NIC sent
     // its credits evenly at the rate of the next limiter, so that its next credit took each place that became free
     // there, and credits of the others, one per round trip each, found none. Random sizes prevent this, and so does the
     // present law.

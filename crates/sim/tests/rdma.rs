@@ -86,7 +86,7 @@ fn a_lone_flow_fills_its_link() {
 }
 
 /// Two flows of 250 kB in opposite directions, over a link of a tenth of their hosts' rate whose queues hold two packets;
-/// one has the parameters `one`, the other `other`. Answers how the run ended, if it did so within 200,000 events, what
+/// one has the parameters `one`, the other `other`. Returns how the run ended, if it did so within 200,000 events, what
 /// was delivered, and the timeouts.
 fn opposite_flows(one: &[(&str, &str)], other: &[(&str, &str)]) -> (Option<Ended>, Vec<u64>, Vec<u64>) {
     let [one, other] = [one, other].map(|parameters| {
@@ -160,7 +160,7 @@ fn a_leaving_packet_is_marked_by_frames_that_arrive_at_that_instant_as_in_the_au
 }
 
 #[test]
-fn flows_of_a_host_share_its_card_fairly_frame_by_frame() {
+fn flows_of_a_host_share_its_nic_fairly_frame_by_frame() {
     let transport = transport("rocev2");
     let mut model = network_for(&transport, star(5));
     add(&mut model, &transport, (1..5).map(|dst| flow(0, dst, 1_460_000)).collect());
@@ -188,7 +188,7 @@ fn timely_beside_three(start: &str, others: u64) -> Span {
 #[test]
 fn a_flow_of_timely_starts_with_its_share_beside_active_flows_of_its_host_timely_1() {
     let at = |gbps: u64| Rate::mbps(gbps * 1000).time_to_send(Bytes::new(1_053_450)).as_secs_f64();
-    // The other flows take a tenth of the card's rate.
+    // The other flows take a tenth of the NIC's rate.
     let near = |span: Span, seconds: f64| (span.as_secs_f64() / seconds - 1.0).abs() < 0.12;
     let beside = timely_beside_three("share", 1_460_000);
     assert!(near(beside, at(25)), "{beside}");

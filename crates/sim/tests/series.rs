@@ -73,8 +73,8 @@ fn losses_at_random_and_on_a_failed_link_have_samples_of_their_own() {
     let (lossy, failing) = (port(&model, "h0->s0"), port(&model, "h1->s0"));
     model.loss = vec![(lossy, 1.0)];
     model.faults = vec![Fault { at: at(51), port: port(&model, "s0->h2"), up: false }];
-    let at_card = sampled(&model, Probe::Drops(vec![lossy, failing]), 10, 100);
-    let lost = values(&at_card, "drops_loss_packets");
+    let at_nic = sampled(&model, Probe::Drops(vec![lossy, failing]), 10, 100);
+    let lost = values(&at_nic, "drops_loss_packets");
     let (of_lossy, of_other): (Vec<f64>, Vec<f64>) =
         (lost.iter().step_by(2).copied().collect(), lost.iter().skip(1).step_by(2).copied().collect());
     assert_steady(&of_lossy, 0, 10e-6 / FRAME_S, 1.0);
@@ -136,8 +136,8 @@ fn a_receiver_without_feedback_sends_credits_at_its_link_s_rate() {
 #[test]
 fn each_of_two_hosts_that_share_a_link_by_pauses_is_stopped_for_half_of_the_time() {
     let model = incast(&transport("rocev2"), 2, 125_000_000);
-    let cards = vec![port(&model, "h0->s0"), port(&model, "h1->s0")];
-    let results = sampled(&model, Probe::Pauses(cards.clone()), 100, 5000);
+    let nics = vec![port(&model, "h0->s0"), port(&model, "h1->s0")];
+    let results = sampled(&model, Probe::Pauses(nics.clone()), 100, 5000);
     let paused = values(&results, "paused_s");
     // The memory of the switch is full after 20 MB, or 1.6 ms.
     let steady = &paused[2 * 25..];
@@ -147,7 +147,7 @@ fn each_of_two_hosts_that_share_a_link_by_pauses_is_stopped_for_half_of_the_time
     let pauses: f64 = values(&results, "pauses").iter().sum();
     assert_eq!(
         pauses,
-        cards.iter().map(|card| results.ports.u64s("pauses")[card.0 as usize]).sum::<u64>() as f64
+        nics.iter().map(|nic| results.ports.u64s("pauses")[nic.0 as usize]).sum::<u64>() as f64
     );
 }
 

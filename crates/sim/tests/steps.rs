@@ -127,7 +127,7 @@ impl Kept {
         }
     }
 
-    /// Looks at the ports that changed. Answers how many these are.
+    /// Looks at the ports that changed. Returns how many these are.
     fn look(&mut self, sim: &Simulation) -> usize {
         let mut shown = 0;
         sim.changed_ports(&mut self.seen, |view| {

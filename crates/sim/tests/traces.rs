@@ -78,7 +78,7 @@ enum State {
 }
 
 /// Asserts that the packets of a trace live: each waits at most once at a port, leaves it at most once, and comes to
-/// the next one in the instant in which its last bit and the link's delay are over. Answers the states at the end.
+/// the next one in the instant in which its last bit and the link's delay are over. Returns the states at the end.
 fn check_lives(results: &Results) -> BTreeMap<u64, State> {
     let trace = &results.traces[0];
     let mut lives: BTreeMap<u64, State> = BTreeMap::new();

@@ -35,7 +35,7 @@ pub enum TopologyError {
     /// A link joins a node with itself.
     #[error("{0:?} is linked to itself; a link joins two nodes")]
     SelfLink(String),
-    /// A host has a second link. A host is modelled with one network card, whose port serves all its flows in turn.
+    /// A host has a second link. A host is modelled with one NIC, whose port serves all its flows in turn.
     #[error(
         "host {host:?} has a second link, to {second:?} besides the one to {first:?}; a host has one link, so leave one \
          of them out"

@@ -105,7 +105,7 @@ pub fn frame(packet: &Packet, extra: &Extra, flow: &Flow, passage: &Passage) -> 
     Frame { bytes, length }
 }
 
-/// The headers that a packet carries: its fields decide, and for plain data the family of its flow.
+/// Returns the headers that a packet carries: its fields decide, and for plain data the family of its flow.
 fn family(packet: &Packet, of_flow: Family) -> Family {
     match packet.header {
         Header::Data { .. } => of_flow,

@@ -22,7 +22,7 @@ pub struct FlowId {
     pub number: u32,
 }
 
-/// The number of a kind of packet in our own header, its session, and its three fields.
+/// Returns the number of a kind of packet in our own header, its session, and its three fields.
 fn fields(header: &Header) -> (u8, u32, [u64; 3]) {
     match *header {
         Header::Data { offset, echo } => (0, 0, [offset, 0, echo.as_ps()]),

@@ -23,7 +23,7 @@ const SCALES: &[(&str, u64)] = &[
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// The units in which it may be written, the largest first of each system.
+    /// Returns the units in which it may be written, the largest first of each system.
     pub fn units() -> impl Iterator<Item = &'static str> {
         SCALES.iter().map(|(name, _)| *name)
     }

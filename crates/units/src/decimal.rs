@@ -69,7 +69,7 @@ fn read_exponent(text: &str) -> Option<i64> {
     Some(if text.starts_with('-') { -size } else { size })
 }
 
-/// The float that is nearest to the whole number of these digits times a power of ten.
+/// Returns the float that is nearest to the whole number of these digits times a power of ten.
 fn nearest(digits: &[u8], power: i64) -> f64 {
     let (mut above, mut below) = (Whole(Vec::new()), Whole(vec![1]));
     digits.iter().for_each(|digit| above.extend(10, u32::from(digit - b'0')));
@@ -105,7 +105,7 @@ fn nearest(digits: &[u8], power: i64) -> f64 {
     times_power_of_two(mantissa, exponent + 1 - bits)
 }
 
-/// A mantissa times a power of two from 2^-1074 on: exact, or infinite.
+/// Returns a mantissa times a power of two from 2^-1074 on: exact, or infinite.
 fn times_power_of_two(mantissa: u64, power: i64) -> f64 {
     let scale = match power {
         ..-1022 => f64::from_bits(1 << (power + 1074)),
@@ -132,7 +132,7 @@ impl Whole {
         }
     }
 
-    /// The number of bits without zeros in front.
+    /// Returns the number of bits without zeros in front.
     fn bits(&self) -> i64 {
         let high = self.0.last().map_or(u32::BITS, |word| word.leading_zeros());
         self.0.len() as i64 * i64::from(u32::BITS) - i64::from(high)

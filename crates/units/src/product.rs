@@ -4,19 +4,19 @@
 /// calls a function that computes 128 bits; elsewhere the processor's own is faster than the look.
 const LOOKS: bool = cfg!(target_family = "wasm");
 
-/// Answers whether the product of two numbers surely fits into 64 bits.
+/// Returns whether the product of two numbers surely fits into 64 bits.
 #[inline(always)]
 const fn surely_fits(a: u64, b: u64) -> bool {
     a.leading_zeros() + b.leading_zeros() >= u64::BITS
 }
 
-/// The product of two numbers, if it fits into 64 bits.
+/// Returns the product of two numbers, if it fits into 64 bits.
 #[inline]
 pub const fn product(a: u64, b: u64) -> Option<u64> {
     product_by::<LOOKS>(a, b)
 }
 
-/// The product of two numbers.
+/// Returns the product of two numbers.
 #[inline]
 pub const fn wide_product(a: u64, b: u64) -> u128 {
     wide_product_by::<LOOKS>(a, b)

@@ -20,7 +20,7 @@ const BIT_PS: u64 = 8_000_000_000_000;
 pub struct Rate(u64);
 
 impl Rate {
-    /// The units in which it may be written, the largest first of each system.
+    /// Returns the units in which it may be written, the largest first of each system.
     pub fn units() -> impl Iterator<Item = &'static str> {
         SCALES.iter().map(|(name, _)| *name)
     }

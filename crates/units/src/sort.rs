@@ -22,7 +22,7 @@ pub fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     }
 }
 
-/// The numbers of so many items, in the order of the items.
+/// Returns the numbers of so many items, in the order of the items.
 #[inline(never)]
 fn sorted(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();

@@ -16,7 +16,7 @@ pub struct UnitError {
     example: &'static str,
 }
 
-/// The part of the message that names the unit that may be meant.
+/// Returns the part of the message that names the unit that may be meant.
 fn hint(meant: &Option<String>) -> String {
     meant.as_ref().map(|meant| format!(" (did you mean {meant:?}?)")).unwrap_or_default()
 }
@@ -70,7 +70,7 @@ pub(crate) fn parse_scaled(
     u64::try_from(product / divisor).map_err(|_| fail("is too large"))
 }
 
-/// The unit that differs from a text in the case of letters alone.
+/// Returns the unit that differs from a text in the case of letters alone.
 fn like<'a>(unit: &str, scales: &[(&'a str, u64)]) -> Option<&'a str> {
     scales.iter().map(|(name, _)| *name).find(|name| name.eq_ignore_ascii_case(unit))
 }

@@ -25,7 +25,7 @@ pub struct Time(u64);
 pub struct Span(u64);
 
 impl Time {
-    /// The units in which it may be written, the largest first of each system.
+    /// Returns the units in which it may be written, the largest first of each system.
     pub fn units() -> impl Iterator<Item = &'static str> {
         SCALES.iter().map(|(name, _)| *name)
     }
@@ -62,7 +62,7 @@ impl Time {
 }
 
 impl Span {
-    /// The units in which it may be written, the largest first of each system.
+    /// Returns the units in which it may be written, the largest first of each system.
     pub fn units() -> impl Iterator<Item = &'static str> {
         SCALES.iter().map(|(name, _)| *name)
     }

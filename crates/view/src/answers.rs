@@ -22,7 +22,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The progress of a simulation so far.
+    /// Returns the progress of a simulation so far.
     pub fn new(simulation: &Simulation) -> Progress {
         let progress = simulation.progress();
         Progress {
@@ -83,7 +83,7 @@ struct Counters {
 }
 
 impl Port {
-    /// A port of a simulation, with at most so many of the packets that wait.
+    /// Returns a port of a simulation, with at most so many of the packets that wait.
     pub fn new(simulation: &Simulation, port: PortId, most: usize) -> Port {
         let view = simulation.port(port);
         let class = |view: ClassView<'_>| Class {
@@ -155,7 +155,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// A flow that takes a path.
+    /// Returns a flow that takes a path.
     pub fn new(model: &Model, view: FlowView, path: &[PortId]) -> Flow {
         let entry = &model.traffic[view.traffic];
         Flow {
@@ -280,7 +280,7 @@ struct FlowControl {
 }
 
 impl Outcome {
-    /// The outcome of a run whose books balance.
+    /// Returns the outcome of a run whose books balance.
     pub fn new(results: &Results, seed: u64) -> Outcome {
         let summary = &results.summary;
         let book = |lines: &[(&'static str, u64)]| map_of(lines.iter().copied());
@@ -314,7 +314,7 @@ impl Outcome {
     }
 }
 
-/// The word for the reason of an end.
+/// Returns the word for the reason of an end.
 fn word(reason: Ended) -> &'static str {
     match reason {
         Ended::Complete => "complete",

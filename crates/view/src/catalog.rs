@@ -20,7 +20,7 @@ struct Transport {
 }
 
 impl Catalog {
-    /// The transports of this build.
+    /// Returns the transports of this build.
     pub fn new() -> Catalog {
         let transport = |info: &clearway_proto::TransportInfo| Transport {
             name: info.name,
@@ -36,7 +36,7 @@ impl Catalog {
     }
 }
 
-/// The name of a transport as papers write it; of one without such a name, its name in scenario files.
+/// Returns the name of a transport as papers write it; of one without such a name, its name in scenario files.
 fn title(name: &'static str) -> &'static str {
     match name {
         "rocev2" => "RoCEv2",

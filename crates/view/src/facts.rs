@@ -5,7 +5,8 @@ use clearway_findings::{Busiest, Drops, Facts, Observed, Queue, most_at_once};
 use clearway_sim::{ByReason, DropReason, Results, Table, Values};
 use std::cmp::Ordering;
 
-/// The facts on a run: of the window of measurement where the scenario sets it. The page gives them the name of the side.
+/// Returns the facts on a run: of the window of measurement where the scenario sets it. The page gives them the name of
+/// the side.
 pub fn facts(results: &Results, seed: u64, ended: &str) -> Facts {
     let summary = &results.summary;
     let flows = &results.flows;
@@ -49,7 +50,7 @@ fn pick<T: Copy>(values: &[T], rows: &[usize]) -> Vec<T> {
     rows.iter().map(|&row| values[row]).collect()
 }
 
-/// A column of texts: the index of each row, and the texts.
+/// Returns a column of texts: the index of each row, and the texts.
 fn texts<'a>(table: &'a Table, name: &str) -> (&'a [u32], &'a [String]) {
     match table.column(name).map(|column| &column.values) {
         Some(Values::Text(indices, texts)) => (indices, texts),
@@ -62,7 +63,7 @@ fn text<'a>(table: &'a Table, name: &str, row: usize) -> &'a str {
     &texts[indices[row] as usize]
 }
 
-/// The credits that were used, those that found nothing to send, and the expiries of retransmission timers.
+/// Returns the credits that were used, those that found nothing to send, and the expiries of retransmission timers.
 fn signals(results: &Results) -> (u64, u64, u64) {
     let measured = &results.summary.measured;
     if measured.is_set {
@@ -77,7 +78,7 @@ fn signals(results: &Results) -> (u64, u64, u64) {
     (sum("credits_used"), sum("credits_wasted"), sum("timeouts"))
 }
 
-/// The payload that all receivers got by the time of measurement.
+/// Returns the payload that all receivers got by the time of measurement.
 fn goodput(results: &Results) -> Option<f64> {
     let measured = &results.summary.measured;
     let time = measured.until.as_secs_f64() - measured.from.as_secs_f64();
@@ -85,8 +86,8 @@ fn goodput(results: &Results) -> Option<f64> {
     (time > 0.0).then(|| 8.0 * bytes as f64 / time)
 }
 
-/// The row of the switch port, or of any port, with the largest value; of equal ones the first by name. `None` where all
-/// are 0.
+/// Returns the row of the switch port, or of any port, with the largest value; of equal ones the first by name. `None`
+/// where all are 0.
 fn largest(ports: &Table, of_switches: bool, value: impl Fn(usize) -> f64) -> Option<usize> {
     let counts = |row: &usize| !of_switches || !text(ports, "tier", *row).starts_with("host");
     let order = |one: &usize, other: &usize| match value(*one).total_cmp(&value(*other)) {

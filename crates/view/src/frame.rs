@@ -96,7 +96,7 @@ impl Camera {
 }
 
 impl Flow {
-    /// A flow that carries a message or carried one; `None` for another.
+    /// Returns a flow that carries a message or carried one; `None` for another.
     fn new(view: &FlowView) -> Option<Flow> {
         let size = view.size.map_or(f64::NAN, |size| size as f64);
         let &FlowView { row, delivered, window, rate, srtt, .. } = view;
@@ -129,7 +129,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The bytes that a column takes: the next one starts at a multiple of eight.
+/// Returns the bytes that a column takes: the next one starts at a multiple of eight.
 fn padded(bytes: usize) -> usize {
     bytes.next_multiple_of(8)
 }
@@ -164,7 +164,7 @@ impl Bytes {
         Table { rows, room: &mut self.room[start..self.length] }
     }
 
-    /// Adds the ports, of which those that did not change stand there still, and lists those at which packets wait. Answers
+    /// Adds the ports, of which those that did not change stand there still, and lists those at which packets wait. Returns
     /// how many of these packets a frame holds.
     fn ports(&mut self, simulation: &Simulation, seen: &mut SeenPorts, waiting: &mut Vec<PortId>) -> usize {
         let ports = simulation.ports().len();
@@ -253,7 +253,7 @@ impl Bytes {
     }
 }
 
-/// The marks of a packet as bits.
+/// Returns the marks of a packet as bits.
 fn marks(marks: Marks) -> u8 {
     u8::from(marks.is_marked()) | u8::from(marks.is_retransmission()) << 1
 }

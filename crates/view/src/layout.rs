@@ -59,7 +59,7 @@ struct Estimate {
 }
 
 impl Layout {
-    /// The layout of a scenario.
+    /// Returns the layout of a scenario.
     pub fn new(scenario: &Scenario) -> Layout {
         let model = &scenario.model;
         let estimate = scenario.estimate();
@@ -126,7 +126,7 @@ fn ports(model: &Model) -> Vec<Port> {
     topology.ports().iter().enumerate().map(port).collect()
 }
 
-/// The bytes of data that a port can hold at most; `None` if there is no limit.
+/// Returns the bytes of data that a port can hold at most; `None` if there is no limit.
 fn room(model: &Model, queues: &PortModel) -> Option<u64> {
     let frame = u64::from(model.framing.wire_max());
     let of_classes = queues.classes.iter().map(|class| {

@@ -21,7 +21,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// What the run of a scenario will take.
+    /// Returns what the run of a scenario will take.
     pub fn new(scenario: &Scenario) -> Needs {
         let estimate = scenario.estimate();
         let whole = |number: f64| number.round() as u64;

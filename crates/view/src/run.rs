@@ -46,17 +46,17 @@ impl Run {
         })
     }
 
-    /// The memory in bytes that the run is expected to take.
+    /// Returns the memory in bytes that the run is expected to take.
     pub fn memory_bytes(&self) -> u64 {
         self.memory_bytes
     }
 
-    /// The network and the traffic.
+    /// Returns the network and the traffic.
     pub fn layout(&self) -> Layout {
         Layout::new(&self.scenario)
     }
 
-    /// The scenario with all defaults filled in.
+    /// Returns the scenario with all defaults filled in.
     pub fn resolved(&self) -> Resolved {
         Resolved { text: self.scenario.to_toml() }
     }
@@ -73,7 +73,7 @@ impl Run {
         self.camera.take(number, &mut self.simulation, parts).to_vec()
     }
 
-    /// A port with what waits there.
+    /// Returns a port with what waits there.
     ///
     /// # Errors
     /// There is no such port.
@@ -85,7 +85,7 @@ impl Run {
         Ok(Port::new(&self.simulation, PortId(port), QUEUED))
     }
 
-    /// A flow by its row, alive or over.
+    /// Returns a flow by its row, alive or over.
     ///
     /// # Errors
     /// No such flow has started.
@@ -95,7 +95,7 @@ impl Run {
         Ok(Flow::new(&self.scenario.model, view, &self.simulation.path(flow)))
     }
 
-    /// The flows that finished, from a row on.
+    /// Returns the flows that finished, from a row on.
     pub fn finished(&mut self, from: u32) -> Finished {
         self.finished.extend(self.simulation.finished(&mut self.reader));
         let from = (from as usize).min(self.finished.len());

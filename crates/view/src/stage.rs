@@ -42,8 +42,8 @@ pub enum Reply {
 }
 
 impl Stage {
-    /// A stage without files and runs. A scenario whose run would take more memory in bytes than `memory`, less what the
-    /// open runs take, is refused.
+    /// Returns a stage without files and runs. A scenario whose run would take more memory in bytes than `memory`, less
+    /// what the open runs take, is refused.
     pub fn new(memory: Option<u64>) -> Stage {
         Stage { memory, files: BTreeMap::new(), runs: BTreeMap::new() }
     }

@@ -32,7 +32,7 @@ thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Makes room for a request of so many bytes, and answers where.
+/// Makes room for a request of so many bytes, and returns where.
 // SAFETY: no other function of the program has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn request(bytes: usize) -> *mut u8 {
@@ -43,7 +43,7 @@ pub extern "C" fn request(bytes: usize) -> *mut u8 {
     })
 }
 
-/// Handles the request, and answers 0 if the reply is JSON in UTF-8, 1 if it is a frame.
+/// Handles the request, and returns 0 if the reply is JSON in UTF-8, 1 if it is a frame.
 // SAFETY: no other function of the program has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn handle() -> u32 {

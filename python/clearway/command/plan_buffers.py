@@ -84,7 +84,7 @@ TIME = TimeOrZero("time", TIMES, "5.1 us")
     type=Choice(["turns", "fifo"]),
     default="turns",
     show_default=True,
-    help="Order in which a host's card serves its flows: by turns, as the simulator's; or all frames in order.",
+    help="Order in which a host's NIC serves its flows: by turns, as the simulator's; or all frames in order.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print all ports and readings as JSON.")
 def buffers(

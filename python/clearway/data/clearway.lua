@@ -61,9 +61,9 @@ fields.source_port = ProtoField.uint16("clearway.flow.source_port", "TCP port at
 fields.destination_port = ProtoField.uint16("clearway.flow.destination_port", "TCP port at the receiver")
 fields.wants_ecn = ProtoField.bool("clearway.flags.wants_ecn", "The receiver wants ECN-capable data", 8, nil, 0x01)
 fields.cookie = ProtoField.uint64("clearway.cookie", "Cookie", base.HEX)
-fields.rate = ProtoField.uint64("clearway.rate", "Rate of the network card (bit/s)")
+fields.rate = ProtoField.uint64("clearway.rate", "Rate of the NIC (bit/s)")
 fields.left = ProtoField.uint64("clearway.left", "Time at which the credit left (ns of the receiver's clock)")
-fields.mtu = ProtoField.uint16("clearway.mtu", "MTU of the network card")
+fields.mtu = ProtoField.uint16("clearway.mtu", "MTU of the NIC")
 fields.credit_low = ProtoField.uint16("clearway.credit.low", "Lower 16 bits of the credit spent")
 
 -- HPCC's telemetry.

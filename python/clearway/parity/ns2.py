@@ -55,7 +55,7 @@ def flow_list(workload: str, seed: int) -> FlowList:
 
 
 def scenario(flows: Path) -> dict[str, Any]:
-    """The script's network, with its 1 us between a host's network card and its software."""
+    """The script's network, with its 1 us between a host's NIC and its software."""
     return {
         "name": "parity-ns2",
         "topology": {"kind": "oversubscribed-fat-tree", "rate": "10 Gbps", "delay": "4 us"},

@@ -15,7 +15,7 @@ from clearway.plan.switches import Port
 MAP = "CLEARWAY"
 #: Traffic classes, which are queues and priority groups too.
 DATA, LOSSLESS, CREDITS, NOTICES = "0", "3", "5", "6"
-#: DSCP of congestion notifications, as network cards send them.
+#: DSCP of congestion notifications, as NICs send them.
 NOTICE_DSCP = 48
 
 Table = dict[str, dict[str, str]]

@@ -81,7 +81,7 @@ def mac(text: str) -> bytes:
 
 
 class Tap:
-    """A packet socket at the network card of a host."""
+    """A packet socket at the NIC of a host."""
 
     def __init__(self, host: Host) -> None:
         self._socket = open_socket(host.namespace, socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
@@ -94,7 +94,7 @@ class Tap:
         self._socket.close()
 
     def send(self, frames: Iterable[bytes | Control], per_second: float = 20_000.0) -> int:
-        """Sends frames at a rate; those for which the card has no place are lost. Returns how many left."""
+        """Sends frames at a rate; those for which the NIC has no place are lost. Returns how many left."""
         begin, sent = time.monotonic(), 0
         for count, frame in enumerate(frames):
             with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 """Networks of namespaces: hosts on one switch, or on two with a link between, all links of one rate.
 
 A switch is a bridge in a namespace of its own, whose ports `clearwayd switch` shapes. A host has one
-network card, `eth0`, which is shaped to the link's rate too: a veth pair itself has no rate. Segmentation and checksum
+NIC, `eth0`, which is shaped to the link's rate too: a veth pair itself has no rate. Segmentation and checksum
 offloads are off everywhere, so that frames on the links are frames of Ethernet with true checksums, and no frame asks
 for addresses, because all of them are known beforehand.
 """
@@ -44,7 +44,7 @@ class Shape:
     credits: int = 8
     #: Ports of switches mark a packet that takes part in ECN if more packets than this wait; `None` marks nothing.
     marking: int | None = None
-    #: If true, the network cards of hosts have the rate of the links; else only ports of switches do.
+    #: If true, the NICs of hosts have the rate of the links; else only ports of switches do.
     cards: bool = True
     congestion_control: str = "cubic"
     #: If true, the TCP of hosts uses ECN.
@@ -127,7 +127,7 @@ class Switch:
 
 
 class Host:
-    """A host with one network card."""
+    """A host with one NIC."""
 
     device = "eth0"
 
@@ -166,7 +166,7 @@ class Host:
         return self.network.start_daemon(self.namespace, *words)
 
     def is_up(self) -> bool:
-        """True if the link of the network card is up."""
+        """True if the link of the NIC is up."""
         (link,) = json.loads(self.run("ip", "-j", "link", "show", "dev", "eth0"))
         return bool(link["operstate"] == "UP")
 
@@ -243,7 +243,7 @@ class Network:
             switch.start()
         for host in self.hosts:
             self._introduce(host)
-        # The kernel tells a bridge, and the queue of a card, up to a second later that a link is up.
+        # The kernel tells a bridge, and the queue of a NIC, up to a second later that a link is up.
         for node in self.nodes:
             wait_until(node.is_up, f"{node.name}: its links are up")
 
@@ -295,7 +295,7 @@ class Network:
 
 
 def card_lines(device: str, shape: Shape) -> list[str]:
-    """The `tc` commands that give a host's card the rate of its link."""
+    """The `tc` commands that give a host's NIC the rate of its link."""
     burst = burst_bytes(shape)
     size = f"overhead {OVERHEAD} mpu {LEAST} quantum 1514"
     return [

@@ -39,7 +39,7 @@ def test_forged_and_replayed_frames_are_refused_with_their_reasons_and_move_noth
     flow = credit.but(number=credit.number + 100_000)
     forged = {
         "cookie": flow.but(cookie=credit.cookie ^ 1),
-        # With all that an eavesdropper knows, but from another network card.
+        # With all that an eavesdropper knows, but from another NIC.
         "address": flow.but(sender=evil.mac),
         "unknown_flow": flow.but(destination_port=credit.destination_port + 1),
         "session": flow.but(session=credit.session + 1000),

@@ -124,7 +124,7 @@ def test_a_link_that_goes_down_and_up_interrupts_the_connection_no_longer_than_t
     assert stats(daemons[end])["link_downs_total"] == 1
 
 
-def test_a_network_card_that_is_removed_ends_the_daemon_with_a_clear_error_and_its_rules_go(build: Build) -> None:
+def test_a_nic_that_is_removed_ends_the_daemon_with_a_clear_error_and_its_rules_go(build: Build) -> None:
     net = build()
     host = net.hosts[0]
     daemon = host.daemon(*HOST)

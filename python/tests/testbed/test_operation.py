@@ -171,7 +171,7 @@ def test_a_daemon_undoes_what_a_killed_one_left_and_refuses_to_run_beside_a_livi
     assert f"eth0: another clearwayd works on this device in this network namespace (process {second.process.pid})" in (
         third.stderr
     )
-    # The same name of a network card in another namespace is another card.
+    # The same name of a NIC in another namespace is another NIC.
     assert start(*PAC, at=1).stop() == 0
     assert second.stop() == 0
     assert state(net.hosts[0]) == before
@@ -252,12 +252,12 @@ def test_the_capabilities_of_the_unit_file_are_enough(net: Network, clearwayd: s
     assert state(net.hosts[0]) == before
 
 
-def test_a_network_card_that_is_removed_ends_the_daemon_and_its_rules(net: Network, start: Start, folder: Path) -> None:
+def test_a_nic_that_is_removed_ends_the_daemon_and_its_rules(net: Network, start: Start, folder: Path) -> None:
     host = net.hosts[0]
     daemon = start(*HOST)
     host.run("ip", "link", "delete", "eth0")
     assert daemon.process.wait(5) == 1
-    assert "the network card eth0 was removed" in daemon.log.read_text()
+    assert "the NIC eth0 was removed" in daemon.log.read_text()
     assert "NFQUEUE" not in host.run("iptables-save")
     assert list(folder.iterdir()) == []
 
@@ -267,7 +267,7 @@ def test_a_daemon_that_cannot_start_leaves_nothing(net: Network, clearwayd: str,
     done = run(net.hosts[0], clearwayd, *words)
     assert done.returncode == 1
     (line,) = map(json.loads, done.stderr.splitlines())
-    assert (line["level"], "there is no network card eth9" in line["message"]) == ("ERROR", True)
+    assert (line["level"], "there is no NIC eth9" in line["message"]) == ("ERROR", True)
     assert list(folder.iterdir()) == []
 
 
@@ -292,7 +292,7 @@ def test_statistics_are_told_as_a_table_and_as_json(start: Start) -> None:
     assert told["metrics"]["credits_sent_total"] == 0
     assert 0 < told["metrics"]["process_resident_memory_bytes"] < 100e6
     assert daemon.ask("stats", "--dev", "eth0").startswith("host eth0 (expresspass), process ")
-    assert "no daemon runs on this network card" in run_error(daemon, "stats", "--dev", "eth1")
+    assert "no daemon runs on this NIC" in run_error(daemon, "stats", "--dev", "eth1")
     daemon.stop()
     assert "no daemon runs in this network namespace" in run_error(daemon, "stats")
 
@@ -385,7 +385,7 @@ def test_clients_that_say_nothing_or_read_nothing_hold_up_neither_the_daemon_nor
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("host",), "--dev: is missing; write name of a network card"),
+        (("host",), "--dev: is missing; write name of a NIC"),
         (("host", "--dev", "../x"), "write one that `ip link` shows"),
         (("host", "--dev", "eth0", "--rate", "100"), '--rate "100": has no unit; write a rate as a number and one of'),
         (("host", "--dev", "eth0", "--transport", "ec5"), 'write "expresspass" or "ec4"; did you mean "ec4"?'),
@@ -443,7 +443,7 @@ def test_the_example_configuration_is_right_for_every_kind_of_daemon(
         assert done.returncode == 0, done.stderr
     switch = ("switch", "--config", str(path), "--dry-run", "--run-dir", str(folder))
     done = run(net.hosts[0], clearwayd, *switch)
-    assert (done.returncode, "there is no such network card" in done.stderr) == (1, True), done.stderr
+    assert (done.returncode, "there is no such NIC" in done.stderr) == (1, True), done.stderr
 
 
 @pytest.mark.parametrize("name", ["clearwayd@eth0.service", "clearwayd-switch.service"])

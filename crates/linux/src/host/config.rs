@@ -1,4 +1,4 @@
-//! The settings of a host: its network card, its transport, and bounds.
+//! The settings of a host: its NIC, its transport, and bounds.
 
 use crate::wire::MacAddr;
 use clearway_proto::ec4::Ec4;
@@ -19,7 +19,7 @@ declare! {
     /// The settings of a host beside those of its transport.
     pub struct HostParams {
         /// The round-trip time of a full frame and its answer through the idle network, hosts included, from which
-        /// flows start; auto: the time on the wire over two links at the card's rate, and 150 us for hosts.
+        /// flows start; auto: the time on the wire over two links at the NIC's rate, and 150 us for hosts.
         base_rtt: Auto<Span> = "auto" in "1 us" to "10 s" from "our choice: wake-ups of two daemons take 30 to 45 us each, NFQUEUE 32 us";
         /// The least time for which data to a host that may not run Clearway is held.
         unknown_wait: Span = "2 ms" in "100 us" to "1 s" from "our choice: a daemon answers within a few wake-ups";
@@ -54,11 +54,11 @@ declare! {
 /// The settings of a host.
 #[derive(Clone, Debug)]
 pub struct HostConfig {
-    /// The Ethernet address of the network card.
+    /// The Ethernet address of the NIC.
     pub address: MacAddr,
-    /// The rate of the network card.
+    /// The rate of the NIC.
     pub rate: Rate,
-    /// The MTU of the network card, in bytes.
+    /// The MTU of the NIC, in bytes.
     pub mtu: u16,
     /// The transport with its parameters, made by [`HostConfig::transport`].
     pub transport: AnyTransport,
@@ -82,9 +82,9 @@ pub enum ConfigError {
         /// The reason, and what would be right.
         problem: &'static str,
     },
-    /// The network card is unusable.
+    /// The NIC is unusable.
     #[error("{0}")]
-    Card(&'static str),
+    Nic(&'static str),
 }
 
 /// The parts of a transport that a host needs.
@@ -102,7 +102,7 @@ pub(super) struct Parts {
 const IDLE: Span = Span::from_ms(2);
 /// The least time before a request or a stop is repeated, on real hosts: a few wake-ups of a daemon.
 const RETRY_MIN: Span = Span::from_ms(1);
-/// The token bucket of a real host's card.
+/// The token bucket of a real host's NIC.
 const BUCKET: Bytes = Bytes::new(840);
 /// The part of the base round-trip time that hosts take.
 const HOST_TIME: Span = Span::from_us(150);
@@ -110,8 +110,8 @@ const HOST_TIME: Span = Span::from_us(150);
 impl HostConfig {
     /// Returns a transport with the default parameters of real hosts. They differ from those of the simulator in two
     /// ways. All credits have 84 bytes on the wire, the least frame, since that is the only size of our frames. The
-    /// token bucket at the card holds ten credits (the authors' ns-2 code: 840 B), since a daemon that wakes late loses
-    /// what does not fit; a switch behind the card makes bursts even.
+    /// token bucket at the NIC holds ten credits (the authors' ns-2 code: 840 B), since a daemon that wakes late loses
+    /// what does not fit; a switch behind the NIC makes bursts even.
     pub fn transport(name: &str) -> Result<AnyTransport, ConfigError> {
         let mut transport =
             AnyTransport::by_name(name).ok_or_else(|| ConfigError::Transport(name.to_owned()))?;
@@ -128,10 +128,10 @@ impl HostConfig {
     /// Says why a host cannot run with these settings, if it cannot.
     pub fn check(&self) -> Result<(), ConfigError> {
         if self.rate < Rate::mbps(1) || self.rate > Rate::gbps(400) {
-            return Err(ConfigError::Card("the rate of the network card must be from 1 Mbps to 400 Gbps"));
+            return Err(ConfigError::Nic("the rate of the NIC must be from 1 Mbps to 400 Gbps"));
         }
         if !(576..=9216).contains(&self.mtu) {
-            return Err(ConfigError::Card("the MTU of the network card must be from 576 to 9216 bytes"));
+            return Err(ConfigError::Nic("the MTU of the NIC must be from 576 to 9216 bytes"));
         }
         let Parts { credit, .. } = self.parts()?;
         let refuse = |name, value: &str, problem| {
@@ -195,7 +195,7 @@ impl HostConfig {
         self.params.base_rtt.or(self.rate.time_to_send(frames) + HOST_TIME)
     }
 
-    /// Returns the limit of credits at the card, and the number of credits that wait there. With frames beyond 2,600
+    /// Returns the limit of credits at the NIC, and the number of credits that wait there. With frames beyond 2,600
     /// bytes the token bucket is as large as the limiter can count, which is three credits at an MTU of 9,216 bytes.
     pub(super) fn shaping(&self) -> (CreditShaping, u32) {
         let needs =
@@ -213,7 +213,7 @@ impl HostConfig {
         (link_rate(&self.env(self.rate)) * self.base_rtt().as_secs_f64() * 4.0) as u32 + 64
     }
 
-    /// Returns the environment of a flow to or from a card of rate `peer`.
+    /// Returns the environment of a flow to or from a NIC of rate `peer`.
     pub(super) fn env(&self, peer: Rate) -> Env {
         Env {
             line_rate: self.rate,
@@ -318,12 +318,12 @@ mod tests {
     }
 
     #[test]
-    fn cards_that_cannot_be_used_are_refused() {
+    fn nics_that_cannot_be_used_are_refused() {
         for (rate, mtu) in
             [(Rate::ZERO, 1500), (Rate::gbps(401), 1500), (Rate::mbps(100), 575), (Rate::mbps(100), 9217)]
         {
             let config = HostConfig { rate, mtu, ..config("ec4") };
-            assert!(matches!(config.check(), Err(ConfigError::Card(_))), "{rate} {mtu}");
+            assert!(matches!(config.check(), Err(ConfigError::Nic(_))), "{rate} {mtu}");
         }
     }
 }

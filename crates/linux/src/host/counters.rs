@@ -27,9 +27,9 @@ reasons! {
         Version = "version",
         /// The frame is of an unknown kind, or of one that hosts do not take.
         Kind = "kind",
-        /// The frame is for another network card.
+        /// The frame is for another NIC.
         NotOurs = "not_ours",
-        /// The frame comes from a network card that is not the one of the flow.
+        /// The frame comes from a NIC that is not the one of the flow.
         Address = "address",
         /// There is no such flow.
         UnknownFlow = "unknown_flow",
@@ -69,7 +69,7 @@ reasons! {
         Oversized = "oversized",
         /// The packet has no DF, so the number of a credit has no place in it.
         NoPlace = "may_be_fragmented",
-        /// The datapath ended, or the network card went down.
+        /// The datapath ended, or the NIC went down.
         Released = "released",
     }
 }

@@ -1,4 +1,4 @@
-//! The credits of all flows on their way out, limited to the share of the card that credits have.
+//! The credits of all flows on their way out, limited to the share of the NIC that credits have.
 
 use super::table::Slot;
 use clearway_proto::port::{CreditLimiter, CreditRoom, CreditShaping};
@@ -25,7 +25,7 @@ pub(super) struct Waiting {
     pub number: u64,
 }
 
-/// The queue of credits at the card, as at a port of a switch: a short queue behind a token bucket.
+/// The queue of credits at the NIC, as at a port of a switch: a short queue behind a token bucket.
 ///
 /// A credit that finds the queue full takes the place of the newest credit for the host that has most of them there. So
 /// a host that asks for too many credits leaves those of others alone. Credits of flows that have sent no data yet keep
@@ -41,7 +41,7 @@ pub(super) struct CreditQueue {
 }
 
 impl CreditQueue {
-    /// Makes the queue of a card of rate `rate`.
+    /// Makes the queue of a NIC of rate `rate`.
     pub fn new(rate: Rate, shaping: CreditShaping, capacity: u32) -> CreditQueue {
         let room = shaping.room(capacity);
         CreditQueue { limiter: CreditLimiter::new(rate, shaping), room, waiting: Vec::new(), dropped: 0 }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_without_data_of_many_hosts_leave_three_quarters_of_the_card_to_others() {
+    fn flows_without_data_of_many_hosts_leave_three_quarters_of_the_nic_to_others() {
         let (mut queue, mut left) = (queue(), [0, 0]);
         let mut now = Time::ZERO;
         for number in 0..50_000 {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_without_data_share_the_whole_card_if_nobody_else_wants_it() {
+    fn flows_without_data_share_the_whole_nic_if_nobody_else_wants_it() {
         let mut queue = queue();
         for number in 0..20 {
             queue.push(Waiting { is_proven: false, ..credit(1 + number as u8 % 2, number) });
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn credits_leave_at_the_rate_that_the_data_they_release_fills_the_card() {
+    fn credits_leave_at_the_rate_that_the_data_they_release_fills_the_nic() {
         let (mut queue, mut now, mut left) = (queue(), Time::ZERO, Vec::new());
         for number in 0..8 {
             queue.push(credit(1, number));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn credits_of_flows_that_want_none_take_no_share_of_the_card() {
+    fn credits_of_flows_that_want_none_take_no_share_of_the_nic() {
         let mut queue = queue();
         for number in 0..8 {
             queue.push(credit(1, number));

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | sending side of a flow (`sender`) | `SenderGate` (E17 Fig. 7), and the packets that the kernel holds |
 //! | receiving side (`receiver`) | the transport's receiver, with its pacer, loss meter and feedback control |
-//! | network card (`credits`) | `CreditLimiter`: the credits of all flows take the share that a port gives them |
+//! | NIC (`credits`) | `CreditLimiter`: the credits of all flows take the share that a port gives them |
 //!
 //! `sending` and `receiving` hold the rules that span flows: who gets a place in the tables, and which frames count.
 //!
@@ -61,7 +61,7 @@ const SWEEP: Span = Span::from_ms(100);
 /// The number of searches in which all flows are looked at.
 const SWEEPS: Slot = 10;
 
-/// ExpressPass or EC4 at one network card.
+/// ExpressPass or EC4 at one NIC.
 pub struct Host {
     config: HostConfig,
     wants_ecn: bool,
@@ -382,8 +382,8 @@ impl Datapath for Host {
     fn metrics(&self, each: &mut dyn FnMut(Metric)) {
         self.counters.report(each);
         let mut one = |name, help, value: f64| each(Metric { name, help, label: None, value });
-        one("credits_limited_total", "Credits dropped at our own card.", self.credits.dropped as f64);
-        one("credits_queued", "Credits that wait for our own card.", self.credits.len() as f64);
+        one("credits_limited_total", "Credits dropped at our own NIC.", self.credits.dropped as f64);
+        one("credits_queued", "Credits that wait for our own NIC.", self.credits.len() as f64);
         let mut states = [0u64; 6];
         for (_, flow) in self.senders.iter() {
             states[match (flow.mode(), flow.state()) {

@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(departures.spend(3), Some((3, us(3))));
         assert_eq!(departures.spend(3), None, "spent already");
         assert_eq!(departures.spend(1), Some((1, us(1))), "late data");
-        assert_eq!(departures.spend(2), None, "dropped at the own card");
+        assert_eq!(departures.spend(2), None, "dropped at the own NIC");
         assert_eq!(departures.spend(4), None, "never sent");
     }
 

@@ -144,7 +144,7 @@ impl Host {
         self.drain(slot, now, actions);
     }
 
-    /// Sends the answers of a receiving side, and puts its credits into the queue of the card.
+    /// Sends the answers of a receiving side, and puts its credits into the queue of the NIC.
     pub(super) fn drain(&mut self, slot: Slot, now: Time, actions: &mut Actions) {
         let Some(flow) = self.receivers.get_mut(slot) else { return };
         let (key, mac) = (flow.key(), flow.mac());

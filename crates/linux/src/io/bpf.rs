@@ -91,7 +91,7 @@ fn only_map(program: &OwnedFd) -> io::Result<u32> {
     }
 }
 
-/// The number of CPUs that the machine may have: one more than the largest in a list such as `0-3,8-11`.
+/// Returns the number of CPUs that the machine may have: one more than the largest in a list such as `0-3,8-11`.
 fn possible_cpus() -> io::Result<usize> {
     let list = fs::read_to_string("/sys/devices/system/cpu/possible")?;
     let largest = list.trim().rsplit(['-', ',']).next().and_then(|number| number.parse::<usize>().ok());

@@ -1,16 +1,16 @@
-//! What a network card is found to be, before a datapath is driven on it.
+//! What a NIC is found to be, before a datapath is driven on it.
 
-use super::card::{Card, LinkState};
 use super::error::IoError;
+use super::nic::{LinkState, Nic};
 use super::offload::Offload;
 use crate::rules::Step;
 use crate::wire::MacAddr;
 use clearway_units::Rate;
 
-/// What a network card is found to be.
+/// What a NIC is found to be.
 #[derive(Clone, PartialEq, Debug)]
-pub struct CardReport {
-    /// The name of the card.
+pub struct NicReport {
+    /// The name of the NIC.
     pub interface: String,
     /// The state of the link.
     pub state: LinkState,
@@ -18,29 +18,29 @@ pub struct CardReport {
     pub address: MacAddr,
     /// The MTU in bytes.
     pub mtu: u16,
-    /// The rate that the driver tells. A virtual card says 10 Gbit/s whatever really limits it; `None` if the driver
+    /// The rate that the driver tells. A virtual NIC says 10 Gbit/s whatever really limits it; `None` if the driver
     /// tells nothing, as with the link down.
     pub rate: Option<Rate>,
     /// The offloads that are on.
     pub offloads: Vec<Offload>,
 }
 
-/// Looks at a network card. This needs no privilege.
-pub fn check(interface: &str) -> Result<CardReport, IoError> {
-    let card = Card::open(interface)?;
+/// Looks at a NIC. This needs no privilege.
+pub fn check(interface: &str) -> Result<NicReport, IoError> {
+    let nic = Nic::open(interface)?;
     let mut offloads = Offload::ALL.to_vec();
-    offloads.retain(|offload| card.has_offload(*offload));
-    Ok(CardReport {
+    offloads.retain(|offload| nic.has_offload(*offload));
+    Ok(NicReport {
         interface: interface.to_string(),
-        state: card.state()?,
-        address: card.address()?,
-        mtu: card.mtu()?,
-        rate: card.rate(),
+        state: nic.state()?,
+        address: nic.address()?,
+        mtu: nic.mtu()?,
+        rate: nic.rate(),
         offloads,
     })
 }
 
-impl CardReport {
+impl NicReport {
     /// Returns the step that switches off all offloads that are on, and its undoing. `None` if all are off.
     pub fn switch_offloads_off(&self) -> Option<Step> {
         if self.offloads.is_empty() {
@@ -67,8 +67,8 @@ impl CardReport {
 mod tests {
     use super::*;
 
-    fn report(offloads: &[Offload]) -> CardReport {
-        CardReport {
+    fn report(offloads: &[Offload]) -> NicReport {
+        NicReport {
             interface: "eth0".to_string(),
             state: LinkState::Up,
             address: MacAddr([2, 0, 0, 0, 0, 1]),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_loopback_is_no_card_of_ours_and_a_missing_card_is_named() {
+    fn the_loopback_is_no_nic_of_ours_and_a_missing_nic_is_named() {
         assert_eq!(check("lo"), Err(IoError::NotEthernet("lo".to_string())));
         let missing = check("cw-no-such").unwrap_err();
         assert_eq!(missing, IoError::NoInterface("cw-no-such".to_string()));

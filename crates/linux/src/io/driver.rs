@@ -1,9 +1,9 @@
-//! The loop that drives a datapath on one network card.
+//! The loop that drives a datapath on one NIC.
 
-use super::card::{Card, LinkState};
 use super::error::IoError;
 use super::filter::Holds;
 use super::load::Load;
+use super::nic::{LinkState, Nic};
 use super::packet::{FrameSocket, Received, Sniffer};
 use super::queue::Queue;
 use super::supervisor::{Next, Supervisor};
@@ -19,7 +19,7 @@ use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 /// What a driver needs to know about the machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Setup {
-    /// The name of the network card.
+    /// The name of the NIC.
     pub interface: String,
     /// The number of the queue of NFQUEUE, which no other program on the machine may use.
     pub queue: u16,
@@ -45,7 +45,7 @@ const TURNS: usize = 4;
 /// queue wait from the moment on at which the rules are set, and those that came after [`Driver::drive`] has ended leave
 /// when the driver is dropped.
 pub struct Driver {
-    card: Card,
+    nic: Nic,
     queue: Queue,
     frames: FrameSocket,
     sniffer: Sniffer,
@@ -61,7 +61,7 @@ impl Driver {
     /// Opens all sockets, and gives the calling thread a high priority if it may have one (CAP_SYS_NICE). This needs
     /// CAP_NET_ADMIN and CAP_NET_RAW; nothing later needs more.
     pub fn open(setup: &Setup) -> Result<Driver, IoError> {
-        let card = Card::open(&setup.interface)?;
+        let nic = Nic::open(&setup.interface)?;
         // A credit that leaves late cannot be made up for: on a busy machine half of the throughput depends on this.
         if let Err(errno) = sys::raise_priority() {
             tracing::warn!(%errno, "the daemon stays at its priority, and is late where other programs are busy");
@@ -69,15 +69,15 @@ impl Driver {
         // The default slack of 50 us is more than the time between two credits at 1 Gbit/s.
         let _ = nix::sys::prctl::set_timerslack(1);
         let (copied, copying) = match setup.holds {
-            Holds::Data => (usize::from(card.mtu()?), true),
+            Holds::Data => (usize::from(nic.mtu()?), true),
             Holds::Acks { .. } => (HEADERS, false),
         };
-        let frames = FrameSocket::open(card.index())?;
-        let sniffer = Sniffer::open(card.index(), setup.holds)?;
+        let frames = FrameSocket::open(nic.index())?;
+        let sniffer = Sniffer::open(nic.index(), setup.holds)?;
         let queue = Queue::open(setup.queue, copied, copying)?;
         let start =
             clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(IoError::socket("cannot read the clock"))?;
-        Ok(Driver { card, queue, frames, sniffer, start, load: Load::default(), told: Time::ZERO, downs: 0 })
+        Ok(Driver { nic, queue, frames, sniffer, start, load: Load::default(), told: Time::ZERO, downs: 0 })
     }
 
     /// Drives `datapath` until `supervisor` stops it, or an error ends it. In both cases all held packets are
@@ -113,7 +113,7 @@ impl Driver {
             let mut now = self.now();
             if now >= look_at {
                 look_at = now.saturating_add(LOOK_EVERY);
-                let is_up = self.card.state()? == LinkState::Up;
+                let is_up = self.nic.state()? == LinkState::Up;
                 if up && !is_up {
                     self.downs += 1;
                     datapath.release_all(now, actions);
@@ -177,7 +177,7 @@ impl Driver {
         Ok(Ready { frames, segments, held })
     }
 
-    /// Hands over what came by the packet sockets. Returns true if the network card is down.
+    /// Hands over what came by the packet sockets. Returns true if the NIC is down.
     ///
     /// Segments go first: a request may follow closely on the SYN of its connection.
     fn packets(
@@ -263,7 +263,7 @@ impl Driver {
         counter("socket_failures_total", failure, Some(("kind", "packet_unreadable")), queue.unreadable);
         counter("socket_failures_total", failure, Some(("kind", "queue_overrun")), queue.overruns);
         counter("socket_failures_total", failure, Some(("kind", "verdict_refused")), queue.refused);
-        counter("link_downs_total", "Times that the link of the network card went down.", None, self.downs);
+        counter("link_downs_total", "Times that the link of the NIC went down.", None, self.downs);
     }
 }
 

@@ -6,14 +6,14 @@ use thiserror::Error;
 /// The reason why a datapath cannot be driven (any longer), or why rules cannot be made.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum IoError {
-    /// There is no network card of this name.
-    #[error("there is no network card {0}; `ip link` lists those that exist")]
+    /// There is no NIC of this name.
+    #[error("there is no NIC {0}; `ip link` lists those that exist")]
     NoInterface(String),
-    /// The network card was removed, or another one has its name now.
-    #[error("the network card {0} was removed")]
+    /// The NIC was removed, or another one has its name now.
+    #[error("the NIC {0} was removed")]
     InterfaceRemoved(String),
-    /// The network card is no Ethernet card.
-    #[error("the network card {0} has no Ethernet address, and Clearway's frames travel over Ethernet alone")]
+    /// The NIC has no Ethernet address.
+    #[error("the NIC {0} has no Ethernet address, and Clearway's frames travel over Ethernet alone")]
     NotEthernet(String),
     /// The kernel lets us not open or set up a socket.
     #[error("{what}: {errno}{}", hint(*.errno))]

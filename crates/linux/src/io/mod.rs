@@ -5,7 +5,6 @@
 //! until its [`Supervisor`] stops it.
 
 mod bpf;
-mod card;
 mod check;
 mod driver;
 mod error;
@@ -13,6 +12,7 @@ mod filter;
 mod load;
 mod netlink;
 mod netns;
+mod nic;
 mod offload;
 mod packet;
 mod port;
@@ -22,12 +22,12 @@ mod supervisor;
 mod sys;
 
 pub use bpf::PerCpuArray;
-pub use card::{Card, LinkState};
-pub use check::{CardReport, check};
+pub use check::{NicReport, check};
 pub use driver::{Driver, Setup};
 pub use error::IoError;
 pub use filter::Holds;
 pub use netns::netns_cookie;
+pub use nic::{LinkState, Nic};
 pub use offload::Offload;
 pub use port::PortSocket;
 pub use rules::rules;

@@ -233,7 +233,7 @@ mod tests {
         ]);
     }
 
-    /// A message about a held packet with another attribute between those that are read.
+    /// Returns a message about a held packet with another attribute between those that are read.
     fn held(id: u32, payload: &[u8]) -> Vec<u8> {
         let mut outbox = Outbox::default();
         let start = outbox.begin(PACKET, 0, 0, 7);

@@ -1,17 +1,17 @@
-//! The offloads of a network card that hide packets from a datapath.
+//! The offloads of a NIC that hide packets from a datapath.
 
 use std::fmt;
 
-/// Work that a network card, or the kernel on its behalf, does on several packets at once.
+/// Work that a NIC, or the kernel on its behalf, does on several packets at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Offload {
-    /// TCP segmentation offload: one packet of up to 64 KiB is cut by the card.
+    /// TCP segmentation offload: one packet of up to 64 KiB is cut by the NIC.
     Tso,
-    /// Generic segmentation offload: the same, cut by the kernel just before the card.
+    /// Generic segmentation offload: the same, cut by the kernel just before the NIC.
     Gso,
     /// Generic receive offload: arriving packets are joined by the kernel.
     Gro,
-    /// Large receive offload: arriving packets are joined by the card.
+    /// Large receive offload: arriving packets are joined by the NIC.
     Lro,
 }
 

@@ -39,7 +39,7 @@ pub(super) enum Received {
     All,
     /// More may wait.
     More,
-    /// The network card went down.
+    /// The NIC went down.
     Down,
 }
 

@@ -1,7 +1,7 @@
 //! The packet socket of a switch's port, which receives and sends whole frames of all kinds.
 
-use super::card::{Card, LinkState};
 use super::error::IoError;
+use super::nic::{LinkState, Nic};
 use super::packet::{Received, open, receive};
 use super::sys::{self, Batch};
 use crate::wire::MacAddr;
@@ -16,7 +16,7 @@ const EVERY_TYPE: u16 = 3;
 
 /// A port of a switch in user space.
 pub struct PortSocket {
-    card: Card,
+    nic: Nic,
     socket: OwnedFd,
     batch: Batch,
     /// Frames that the kernel did not take.
@@ -24,15 +24,15 @@ pub struct PortSocket {
 }
 
 impl PortSocket {
-    /// Opens the socket of a network card, for frames of up to `frame_max` bytes; longer ones are cut off one byte later.
+    /// Opens the socket of a NIC, for frames of up to `frame_max` bytes; longer ones are cut off one byte later.
     pub fn open(name: &str, frame_max: usize) -> Result<PortSocket, IoError> {
-        let card = Card::open(name)?;
-        let socket = open(card.index(), EVERY_TYPE, |socket| {
+        let nic = Nic::open(name)?;
+        let socket = open(nic.index(), EVERY_TYPE, |socket| {
             sys::bypass_qdisc(socket)?;
-            sys::promiscuous(socket, card.index())?;
+            sys::promiscuous(socket, nic.index())?;
             sys::ignore_outgoing(socket)
         })?;
-        Ok(PortSocket { card, socket, batch: Batch::new(BATCH, frame_max + 1), unsent: 0 })
+        Ok(PortSocket { nic, socket, batch: Batch::new(BATCH, frame_max + 1), unsent: 0 })
     }
 
     /// Returns the file descriptor, to wait for frames.
@@ -40,14 +40,14 @@ impl PortSocket {
         self.socket.as_fd()
     }
 
-    /// Returns the Ethernet address of the network card.
+    /// Returns the Ethernet address of the NIC.
     pub fn address(&self) -> Result<MacAddr, IoError> {
-        self.card.address()
+        self.nic.address()
     }
 
-    /// True if frames can pass.
+    /// Returns true if frames can pass.
     pub fn is_up(&self) -> bool {
-        matches!(self.card.state(), Ok(LinkState::Up))
+        matches!(self.nic.state(), Ok(LinkState::Up))
     }
 
     /// Receives some of the frames that have arrived, and hands each to `frame`. Returns true if more may wait.

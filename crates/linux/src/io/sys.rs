@@ -17,7 +17,7 @@ fn set_option<T: Copy>(socket: BorrowedFd<'_>, level: c_int, name: c_int, value:
     Errno::result(result).map(drop)
 }
 
-/// Lets a packet socket send past the queueing disciplines of the network card.
+/// Lets a packet socket send past the queueing disciplines of the NIC.
 pub(super) fn bypass_qdisc(socket: BorrowedFd<'_>) -> Result<(), Errno> {
     set_option(socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1i32)
 }
@@ -48,7 +48,7 @@ pub(super) fn attach_filter(socket: BorrowedFd<'_>, program: &[Instruction]) -> 
     set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
-/// Binds a packet socket to the packets of one EtherType on one network card.
+/// Binds a packet socket to the packets of one EtherType on one NIC.
 pub(super) fn bind_packet(socket: BorrowedFd<'_>, index: u32, ethertype: u16) -> Result<(), Errno> {
     let address = libc::sockaddr_ll {
         sll_family: libc::AF_PACKET as u16,
@@ -198,7 +198,7 @@ pub(super) fn raise_priority() -> Result<(), Errno> {
     Ok(())
 }
 
-/// The name of a network card in the form in which the kernel wants it. `None` if no card can have that name.
+/// Returns the name of a NIC in the form in which the kernel wants it. `None` if no NIC can have that name.
 fn request_for(name: &str) -> Option<libc::ifreq> {
     // SAFETY: `ifreq` is a plain structure of C for which zeroes are valid.
     #[allow(unsafe_code)] // The structure holds a union, which nix does not make.
@@ -214,7 +214,7 @@ fn request_for(name: &str) -> Option<libc::ifreq> {
     Some(request)
 }
 
-/// A number that the kernel tells about a network card.
+/// A number that the kernel tells about a NIC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Asked {
     /// The flags (`IFF_UP`, `IFF_RUNNING`).
@@ -223,8 +223,8 @@ pub(super) enum Asked {
     Mtu,
 }
 
-/// Asks for a number of a network card, by any socket. `ENODEV` if there is none of this name.
-pub(super) fn card_number(socket: BorrowedFd<'_>, name: &str, asked: Asked) -> Result<u32, Errno> {
+/// Asks for a number of a NIC, by any socket. `ENODEV` if there is none of this name.
+pub(super) fn nic_number(socket: BorrowedFd<'_>, name: &str, asked: Asked) -> Result<u32, Errno> {
     let mut request = request_for(name).ok_or(Errno::ENODEV)?;
     let code = match asked {
         Asked::Flags => libc::SIOCGIFFLAGS,
@@ -244,8 +244,8 @@ pub(super) fn card_number(socket: BorrowedFd<'_>, name: &str, asked: Asked) -> R
     })
 }
 
-/// Asks for the Ethernet address of a network card. `None` if the card is no Ethernet card.
-pub(super) fn card_address(socket: BorrowedFd<'_>, name: &str) -> Result<Option<[u8; 6]>, Errno> {
+/// Asks for the Ethernet address of a NIC. `None` if the NIC is no Ethernet NIC.
+pub(super) fn nic_address(socket: BorrowedFd<'_>, name: &str) -> Result<Option<[u8; 6]>, Errno> {
     let mut request = request_for(name).ok_or(Errno::ENODEV)?;
     // SAFETY: the request reads and writes a `struct ifreq`, which outlives the call.
     #[allow(unsafe_code)] // nix has no call for this request.
@@ -261,7 +261,7 @@ pub(super) fn card_address(socket: BorrowedFd<'_>, name: &str) -> Result<Option<
     Ok(Some(std::array::from_fn(|at| address.sa_data[at] as u8)))
 }
 
-/// Asks the driver of a network card by `SIOCETHTOOL`. `words` begins with the number of the command, and the kernel
+/// Asks the driver of a NIC by `SIOCETHTOOL`. `words` begins with the number of the command, and the kernel
 /// writes its answer over the words.
 ///
 /// Only commands whose structure is at most as long as `words` may be asked; so the type of `command` lists them.
@@ -291,11 +291,11 @@ pub(super) const ETHTOOL_WORDS: usize = 11;
 pub(super) enum Ethtool {
     /// Settings of the link, with its speed (`ETHTOOL_GSET`).
     Link = 0x01,
-    /// Segmentation of TCP by the card (`ETHTOOL_GTSO`).
+    /// Segmentation of TCP by the NIC (`ETHTOOL_GTSO`).
     Tso = 0x1e,
     /// Flags, of which one is large receive offload (`ETHTOOL_GFLAGS`).
     Flags = 0x25,
-    /// Segmentation just before the card (`ETHTOOL_GGSO`).
+    /// Segmentation just before the NIC (`ETHTOOL_GGSO`).
     Gso = 0x23,
     /// Joining of arriving packets (`ETHTOOL_GGRO`).
     Gro = 0x2b,

@@ -70,12 +70,12 @@ impl Flow {
         offset
     }
 
-    /// True if our kernel takes part in the flow, so that it is not forged.
+    /// Returns true if our kernel takes part in the flow, so that it is not forged.
     pub fn is_confirmed(&self) -> bool {
         self.acknowledged && self.opening.is_none()
     }
 
-    /// True if the first byte of the flow has the sequence number `first`.
+    /// Returns true if the first byte of the flow has the sequence number `first`.
     pub fn begins_at(&self, first: u32) -> bool {
         let (number, offset) = self.reference;
         u64::from(number.wrapping_sub(first)) == offset & u64::from(u32::MAX)
@@ -86,7 +86,7 @@ impl Flow {
         self.end = Some(self.offset(seq.wrapping_add(1)));
     }
 
-    /// True if an acknowledgement of everything before `offset` covers the whole flow, its FIN included.
+    /// Returns true if an acknowledgement of everything before `offset` covers the whole flow, its FIN included.
     pub fn is_over(&self, offset: u64) -> bool {
         self.end.is_some_and(|end| offset >= end)
     }

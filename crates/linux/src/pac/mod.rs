@@ -69,7 +69,7 @@ struct Counters {
     overdue: u64,
 }
 
-/// PAC at one network card. The documentation of the module says what it does.
+/// PAC at one NIC. The documentation of the module says what it does.
 #[derive(Debug)]
 pub struct Pac {
     controller: PacController<Held>,
@@ -90,7 +90,7 @@ pub struct Pac {
 }
 
 impl Pac {
-    /// Makes PAC for a card, with nothing held.
+    /// Makes PAC for a NIC, with nothing held.
     pub fn new(params: &PacParams, env: PacEnv) -> Pac {
         let protocol = params.bounded();
         let mut config = protocol.pac(&env.shim());

@@ -48,10 +48,10 @@ declare! {
     }
 }
 
-/// The network card that PAC stands in front of.
+/// The NIC that PAC stands in front of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacEnv {
-    /// The rate at which data can arrive: that of the card, or of the switch port in front of it.
+    /// The rate at which data can arrive: that of the NIC, or of the switch port in front of it.
     pub line_rate: Rate,
     /// The largest IP packet, in bytes.
     pub mtu: u16,

@@ -3,7 +3,7 @@
 use super::command::{run, show};
 use super::journal::{Journal, Recorded, RulesError};
 
-/// Words of tools by which they say that what they shall remove is not there, or the network card is not.
+/// Words of tools by which they say that what they shall remove is not there, or the NIC is not.
 const GONE: [&str; 6] = [
     "Cannot find device",
     "No such device",

@@ -46,7 +46,7 @@ pub fn command() -> Command {
             Command::new("stats")
                 .about("Shows statistics of the daemons that run in this network namespace.")
                 .arg(run_dir())
-                .arg(text("dev", "DEV", "The network card of the daemon; without it, all."))
+                .arg(text("dev", "DEV", "The NIC of the daemon; without it, all."))
                 .arg(switch("watch", "Shows them again every second, with rates, until it is stopped."))
                 .arg(switch("json", "Writes a JSON object on one line for each daemon.")),
         )
@@ -59,7 +59,7 @@ pub fn command() -> Command {
             Command::new("cleanup")
                 .about("Undoes the rules of daemons that were killed, in this network namespace.")
                 .arg(run_dir())
-                .arg(text("dev", "DEV", "The network card of the daemon; without it, all."))
+                .arg(text("dev", "DEV", "The NIC of the daemon; without it, all."))
                 .arg(switch(
                     "forget",
                     "Forgets the rules without undoing them, for rules that somebody else has removed.",
@@ -67,7 +67,7 @@ pub fn command() -> Command {
         )
 }
 
-/// The subcommand of a kind of daemon.
+/// Returns the subcommand of a kind of daemon.
 fn daemon<S: Settings>() -> Command {
     Command::new(S::COMMAND)
         .about(S::ABOUT)
@@ -89,7 +89,7 @@ fn daemon<S: Settings>() -> Command {
         )
 }
 
-/// The flag of a declared setting.
+/// Returns the flag of a declared setting.
 fn flag(spec: &'static Spec) -> Arg {
     let mut help = spec.doc.trim().to_owned();
     let more = [

@@ -178,7 +178,7 @@ impl ConfigFile {
     }
 }
 
-/// The line of a value of a file.
+/// Returns the line of a value of a file.
 fn line(place: Place) -> usize {
     match place {
         Place::Line(line) => line,
@@ -186,7 +186,7 @@ fn line(place: Place) -> usize {
     }
 }
 
-/// The flag of a setting.
+/// Returns the flag of a setting.
 pub fn flag_of(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))
 }
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn a_wrong_flag_is_named_with_its_value_and_what_would_be_right() {
         let error = |flags: &[(&str, &str)]| given(flags, &[]).read::<HostSettings>().expect_err("wrong").0;
-        assert_eq!(error(&[]), "--dev: is missing; write name of a network card");
+        assert_eq!(error(&[]), "--dev: is missing; write name of a NIC");
         assert_eq!(
             error(&[("dev", "eth0"), ("rate", "100")]),
             "--rate \"100\": has no unit; write a rate as a number and one of Tbps, Gbps, Mbps, Kbps, bps, such as \
@@ -275,7 +275,7 @@ mod tests {
             "{wrong}"
         );
         let missing = error("[host]\nqueue = 7\n");
-        assert_eq!(missing, "x.toml: host.dev or --dev: is missing; write name of a network card");
+        assert_eq!(missing, "x.toml: host.dev or --dev: is missing; write name of a NIC");
         let wrong = error("\n[hosts]\n");
         assert_eq!(
             wrong,

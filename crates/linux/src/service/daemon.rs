@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 /// The work of a daemon. The calls come in the order in which they stand here; an error is one line.
 pub trait Job {
-    /// The kind of daemon and what it works on.
+    /// Returns the kind of daemon and what it works on.
     fn identity(&self) -> Identity;
 
-    /// The network cards, of which no other daemon may have any.
+    /// Returns the NICs, of which no other daemon may have any.
     fn devices(&self) -> Vec<String>;
 
     /// Returns the rules to set, after a look at the machine.
@@ -58,7 +58,7 @@ impl Job for Box<dyn Job> {
     }
 }
 
-/// The journals of a daemon's network cards. Their files go with this value, unless rules are in them.
+/// The journals of a daemon's NICs. Their files go with this value, unless rules are in them.
 struct Locks(Vec<Journal>);
 
 impl Drop for Locks {
@@ -93,9 +93,9 @@ pub fn run(job: &mut dyn Job, service: &ServiceSettings) -> Result<(), String> {
     if let Some(endpoint) = &service.metrics {
         server.listen_http(endpoint).map_err(|error| format!("the endpoint for metrics: {error}"))?;
     }
-    // The first journal lists the rules; the others say that their network cards are taken.
+    // The first journal lists the rules; the others say that their NICs are taken.
     if locks.0.is_empty() {
-        return Err("a daemon works on at least one network card".into());
+        return Err("a daemon works on at least one NIC".into());
     }
     let journal = locks.0.remove(0);
     let applied = plan.apply(journal).map_err(|error| error.to_string())?;

@@ -46,9 +46,9 @@ pub fn drop_privileges() -> Result<(), String> {
     apply_filter(&filter()?).map_err(|error| format!("cannot set the filter of system calls: {error}"))
 }
 
-/// The filter of system calls. It refuses those that serve to break out or to change the machine beyond its network,
-/// and that neither the daemon nor iptables, tc, ip and ethtool call; a list of all that these do call would be
-/// different on each distribution.
+/// Returns the filter of system calls. It refuses those that serve to break out or to change the machine beyond its
+/// network, and that neither the daemon nor iptables, tc, ip and ethtool call; a list of all that these do call would
+/// be different on each distribution.
 fn filter() -> Result<BpfProgram, String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
     let mut rules: BTreeMap<i64, Vec<_>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();

@@ -70,13 +70,13 @@ declare! {
 declare! {
     /// Settings of `clearwayd host`.
     pub table HostSettings {
-        /// The network card whose TCP data waits for credits.
+        /// The NIC whose TCP data waits for credits.
         dev: Device = required;
         /// The transport that gives and spends credits.
         transport: CreditTransport = "expresspass" from "our choice";
-        /// The rate of the network card. `auto` asks the card; a virtual one does not know it.
+        /// The rate of the NIC. `auto` asks the NIC; a virtual one does not know it.
         rate: Auto<Rate> = "auto" in "1 Mbps" to "400 Gbps" from "our choice";
-        /// The largest IP packet of the network card. `auto` asks the card.
+        /// The largest IP packet of the NIC. `auto` asks the NIC.
         mtu: Auto<u32> = "auto" in "576" to "9216" unit "bytes" from "our choice";
         /// The number of the netfilter queue in which data waits. Two daemons of a network namespace need two numbers.
         queue: u32 = "7" in "0" to "65535" from "our choice";
@@ -91,11 +91,11 @@ declare! {
 declare! {
     /// Settings of `clearwayd pac`.
     pub table PacSettings {
-        /// The network card whose pure acknowledgements wait.
+        /// The NIC whose pure acknowledgements wait.
         dev: Device = required;
-        /// The rate of the network card. `auto` asks the card; a virtual one does not know it.
+        /// The rate of the NIC. `auto` asks the NIC; a virtual one does not know it.
         rate: Auto<Rate> = "auto" in "1 Mbps" to "400 Gbps" from "our choice";
-        /// The largest IP packet of the network card. `auto` asks the card.
+        /// The largest IP packet of the NIC. `auto` asks the NIC.
         mtu: Auto<u32> = "auto" in "576" to "9216" unit "bytes" from "our choice";
         /// The number of the netfilter queue in which acknowledgements wait. Two daemons of a network namespace need two numbers.
         queue: u32 = "5" in "0" to "65535" from "our choice";
@@ -108,7 +108,7 @@ declare! {
 declare! {
     /// Settings of `clearwayd switch`.
     pub table SwitchSettings {
-        /// The ports: network cards, separated by commas.
+        /// The ports: NICs, separated by commas.
         ports: Ports = required;
         /// The rate of the links of all ports, of which credits get their share. Another rate of one port stands behind its name: "eth1=1Gbps,eth2".
         rate: Option<Rate> = none in "1 Mbps" to "400 Gbps";
@@ -138,13 +138,14 @@ pub trait Settings: Declared {
     const COMMAND: &'static str;
     /// A sentence for the list of subcommands.
     const ABOUT: &'static str;
-    /// The settings of every daemon.
+    /// Returns the settings of every daemon.
     fn service(&self) -> &ServiceSettings;
 }
 
 impl Settings for HostSettings {
     const COMMAND: &'static str = "host";
-    const ABOUT: &'static str = "Runs ExpressPass or EC4 under the TCP connections of a network card: one packet of data leaves per credit.";
+    const ABOUT: &'static str =
+        "Runs ExpressPass or EC4 under the TCP connections of a NIC: one packet of data leaves per credit.";
     fn service(&self) -> &ServiceSettings {
         &self.service
     }
@@ -152,7 +153,7 @@ impl Settings for HostSettings {
 
 impl Settings for PacSettings {
     const COMMAND: &'static str = "pac";
-    const ABOUT: &'static str = "Runs PAC under the TCP connections of a network card: acknowledgements leave when their data fits into the network.";
+    const ABOUT: &'static str = "Runs PAC under the TCP connections of a NIC: acknowledgements leave when their data fits into the network.";
     fn service(&self) -> &ServiceSettings {
         &self.service
     }
@@ -167,7 +168,7 @@ impl Settings for SwitchSettings {
     }
 }
 
-/// The name of a network card.
+/// The name of a NIC.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Device(pub String);
 
@@ -179,7 +180,7 @@ impl fmt::Display for Device {
 
 impl Field for Device {
     fn kind() -> String {
-        "name of a network card".into()
+        "name of a NIC".into()
     }
 
     fn forms() -> Vec<Form> {
@@ -196,9 +197,7 @@ impl Field for Device {
         let is_name = name.len() <= 15 && name != "." && name != "..";
         match is_name && !name.contains(|c: char| c == '/' || c == ':' || c.is_whitespace()) {
             true => Ok(Device(name)),
-            false => {
-                Err("is no name of a network card; write one that `ip link` shows, such as \"eth0\"".into())
-            }
+            false => Err("is no name of a NIC; write one that `ip link` shows, such as \"eth0\"".into()),
         }
     }
 
@@ -207,13 +206,13 @@ impl Field for Device {
     }
 }
 
-/// Ports of a switch: network cards, each with the rate of its link if that is not the rate of all.
+/// Ports of a switch: NICs, each with the rate of its link if that is not the rate of all.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ports(pub Vec<(Device, Option<Rate>)>);
 
 impl Field for Ports {
     fn kind() -> String {
-        "names of network cards, separated by commas".into()
+        "names of NICs, separated by commas".into()
     }
 
     fn forms() -> Vec<Form> {
@@ -361,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_a_network_card_cannot_lead_to_another_file() {
+    fn a_name_of_a_nic_cannot_lead_to_another_file() {
         for wrong in ["../x", "a b", ".", "sixteen-letters-", "a:b", ""] {
             assert!(Device::read(&wrong.into()).is_err(), "{wrong:?}");
         }

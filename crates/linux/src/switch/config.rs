@@ -21,10 +21,10 @@ pub struct Bridge {
     pub create: bool,
 }
 
-/// A port: a network card, with the rate of its link.
+/// A port: a NIC, with the rate of its link.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Port {
-    /// The name of the network card.
+    /// The name of the NIC.
     pub device: String,
     /// The rate of the link, of which credits get their share.
     pub rate: Rate,
@@ -59,12 +59,12 @@ pub struct Config {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[allow(missing_docs)] // The messages say it.
 pub enum SwitchError {
-    #[error("ports: a switch has at least one port; name the network cards, such as `eth1,eth2`")]
+    #[error("ports: a switch has at least one port; name the NICs, such as `eth1,eth2`")]
     NoPorts,
-    #[error("ports: {0} stands there twice; name each network card once")]
+    #[error("ports: {0} stands there twice; name each NIC once")]
     Twice(String),
     #[error(
-        "ports: {0:?} is no name of a network card, which has 1 to 15 letters, digits and `_.:@-`, and begins with none of `-.`"
+        "ports: {0:?} is no name of a NIC, which has 1 to 15 letters, digits and `_.:@-`, and begins with none of `-.`"
     )]
     BadName(String),
     #[error(
@@ -73,10 +73,10 @@ pub enum SwitchError {
     Rate { device: String, rate: Rate },
     #[error("{key} = {value}: write a number from {least} to {most}")]
     Range { key: &'static str, value: u64, least: u64, most: u64 },
-    #[error("{0}: there is no such network card")]
+    #[error("{0}: there is no such NIC")]
     NoDevice(String),
     #[error(
-        "{0}: there is a network card of that name already; choose another name for the bridge, or use it without making it"
+        "{0}: there is a NIC of that name already; choose another name for the bridge, or use it without making it"
     )]
     BridgeExists(String),
     #[error("{0}: it is no bridge")]

@@ -3,7 +3,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | [`Config`] | the ports, the rates and the sizes of queues |
-//! | [`Present`] | the state of the network cards before |
+//! | [`Present`] | the state of the NICs before |
 //! | [`plan`] | the commands that make ports of a bridge, or of a router, ports of an ExpressPass switch |
 //! | [`verify()`] | the differences between what was asked and what the kernel enforces |
 //! | [`soft`] | the switch in user space, without sockets |

@@ -85,7 +85,7 @@ fn offloads(device: &str, found: &PresentPort) -> Option<Step> {
     (!found.offloads.is_empty()).then(|| step(&purpose, &set("off"), Some(&set("on"))))
 }
 
-/// The qdiscs, classes and filters of a port.
+/// Returns the qdiscs, classes and filters of a port.
 fn queues(config: &Config, port: &Port) -> Vec<Step> {
     let device = &port.device;
     let htb = port.htb();
@@ -147,7 +147,7 @@ fn queues(config: &Config, port: &Port) -> Vec<Step> {
     steps
 }
 
-/// The program at the port's egress that counts and marks.
+/// Returns the program at the port's egress that counts and marks.
 fn marking(config: &Config, device: &str, found: &PresentPort, object: &str) -> Vec<Step> {
     let clsact = step(
         &format!("Programs can see what leaves by {device}."),
@@ -193,12 +193,12 @@ fn step(purpose: &str, command: &str, undo: Option<&str>) -> Step {
     Step { purpose: purpose.into(), command: words(command), undo: undo.map(words) }
 }
 
-/// The words of a command in which no name has a space ([`Config::check`]).
+/// Returns the words of a command in which no name has a space ([`Config::check`]).
 fn words(command: &str) -> Vec<String> {
     command.split(' ').map(str::to_owned).collect()
 }
 
-/// The name of a class as tc writes it.
+/// Returns the name of a class as tc writes it.
 fn name(class: u32) -> String {
     format!("{:x}:{:x}", class >> 16, class & 0xffff)
 }

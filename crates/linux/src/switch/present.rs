@@ -1,4 +1,4 @@
-//! The state of a machine's network cards before a switch is set up, as far as the plan depends on it.
+//! The state of a machine's NICs before a switch is set up, as far as the plan depends on it.
 
 use super::config::{Config, SwitchError};
 use super::layout::{EGRESS, FILTER_PREFERENCE};
@@ -25,18 +25,18 @@ const OFFLOADS: [(&str, &str); 4] = [
     ("generic-segmentation-offload", "gso"),
 ];
 
-/// A network card as it is.
+/// A NIC as it is.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct PresentPort {
-    /// The kernel's number for the network card.
+    /// The kernel's number for the NIC.
     pub index: i32,
-    /// True if the network card is a bridge.
+    /// True if the NIC is a bridge.
     pub is_bridge: bool,
-    /// True if the network card is switched on.
+    /// True if the NIC is switched on.
     pub is_up: bool,
     /// The MTU in bytes.
     pub mtu: u32,
-    /// The name of the bridge that the network card belongs to.
+    /// The name of the bridge that the NIC belongs to.
     pub master: Option<String>,
     /// The qdisc that somebody set at the root, such as `htb 1:`; `None` for that which the kernel chose.
     pub root: Option<String>,
@@ -48,10 +48,10 @@ pub struct PresentPort {
     pub offloads: Vec<&'static str>,
 }
 
-/// The network cards of a machine.
+/// The NICs of a machine.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Present {
-    /// The network cards by name. Only those of the switch are known in all respects.
+    /// The NICs by name. Only those of the switch are known in all respects.
     pub links: BTreeMap<String, PresentPort>,
 }
 
@@ -62,8 +62,8 @@ impl Present {
             what: what.into(),
             error: error.to_string(),
         };
-        let mut netlink = Netlink::open().map_err(|error| failed("its network cards", error))?;
-        let answer = netlink.links().map_err(|error| failed("its network cards", error))?;
+        let mut netlink = Netlink::open().map_err(|error| failed("its NICs", error))?;
+        let answer = netlink.links().map_err(|error| failed("its NICs", error))?;
         let name_of = |index: u32| {
             let link = answer.links().find(|link| link.index == index as i32)?;
             link.attributes.text(IFLA_IFNAME)
@@ -108,7 +108,7 @@ fn read_queues(netlink: &mut Netlink, found: &mut PresentPort) -> std::io::Resul
     Ok(())
 }
 
-/// Asks for the offloads of a network card that are on and can be switched off.
+/// Asks for the offloads of a NIC that are on and can be switched off.
 fn offloads(device: &str) -> Result<Vec<&'static str>, SwitchError> {
     let failed = |error| SwitchError::Kernel { what: format!("the offloads of {device}"), error };
     let output = Command::new("ethtool").args(["-k", device]).env("LC_ALL", "C").output();

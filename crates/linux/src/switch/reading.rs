@@ -103,7 +103,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Asks the kernel about the network card with this number.
+    /// Asks the kernel about the NIC with this number.
     pub fn ask(netlink: &mut Netlink, index: i32) -> io::Result<Reading> {
         let qdiscs = Reading::ask_qdiscs(netlink, index)?;
         let htb = qdiscs.iter().any(|qdisc| qdisc.kind == "htb");

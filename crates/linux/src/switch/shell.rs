@@ -1,4 +1,4 @@
-//! The switch in user space on real network cards: sockets, the clock, and the loop.
+//! The switch in user space on real NICs: sockets, the clock, and the loop.
 
 use super::soft::{FRAME_MAX, SoftSwitch};
 use crate::io::{IoError, Next, PortSocket};
@@ -47,7 +47,7 @@ impl Shell {
         Ok(Shell { sockets, outbox: Outbox::default(), start })
     }
 
-    /// Returns the Ethernet address of each port's network card.
+    /// Returns the Ethernet address of each port's NIC.
     pub fn addresses(&self) -> Result<Vec<MacAddr>, IoError> {
         self.sockets.iter().map(PortSocket::address).collect()
     }

@@ -15,7 +15,7 @@ use std::fmt;
 /// A difference between what was asked and what the kernel does.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Deviation {
-    /// The network card, or the bridge.
+    /// The NIC, or the bridge.
     pub device: String,
     /// The quantity that differs.
     pub what: &'static str,
@@ -148,8 +148,8 @@ pub fn compare(config: &Config, port: &Port, reading: &Reading) -> Vec<Deviation
     all
 }
 
-/// The rate that HTB enforces for frames of `wire` bytes: it counts the time of a frame in whole nanoseconds, by a
-/// multiplication and a shift (`psched_ratecfg_precompute` of the kernel).
+/// Returns the rate that HTB enforces for frames of `wire` bytes: it counts the time of a frame in whole nanoseconds,
+/// by a multiplication and a shift (`psched_ratecfg_precompute` of the kernel).
 fn enforced_bps(class: &Class, wire: u64) -> f64 {
     let rate = class.rate.max(1);
     let (mut factor, mut shift) = (1_000_000_000u64, 0u32);

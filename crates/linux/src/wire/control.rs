@@ -35,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// True if frames of this kind travel with the data, from its sender to its receiver.
+    /// Returns true if frames of this kind travel with the data, from its sender to its receiver.
     pub const fn is_for_receiver(self) -> bool {
         matches!(self, Kind::Request | Kind::Stop)
     }
@@ -61,10 +61,10 @@ pub struct Control {
     pub cookie: u64,
     /// Of a credit: its number. Of a request: the number of packets that wait. Else zero.
     pub number: u64,
-    /// Of a request and an accept: the rate of the network card that sends the frame, in bit/s. Of a credit: the time
+    /// Of a request and an accept: the rate of the NIC that sends the frame, in bit/s. Of a credit: the time
     /// at which it left, in nanoseconds of the receiver's own clock. Else zero.
     pub value: u64,
-    /// Of a request and an accept: the MTU of the network card that sends the frame, in bytes. Else zero.
+    /// Of a request and an accept: the MTU of the NIC that sends the frame, in bytes. Else zero.
     pub mtu: u16,
     /// Of an accept: true if the receiver's feedback control reads ECN marks (EC4), so that scheduled data shall be
     /// ECN-capable. The receiver decides, since two hosts may run different transports. Else false.
@@ -89,7 +89,7 @@ pub enum ControlError {
 }
 
 impl Control {
-    /// Returns the frame that takes this from one network card to another.
+    /// Returns the frame that takes this from one NIC to another.
     pub fn to_frame(&self, from: MacAddr, to: MacAddr) -> Frame {
         let mut frame = [0; FRAME_LEN];
         let mut at = 0;
@@ -114,7 +114,7 @@ impl Control {
         frame
     }
 
-    /// Reads a frame, which begins with the Ethernet header. Returns the addresses of the cards from which and to which
+    /// Reads a frame, which begins with the Ethernet header. Returns the addresses of the NICs from which and to which
     /// it was sent, and the control.
     pub fn parse(frame: &[u8]) -> Result<(MacAddr, MacAddr, Control), ControlError> {
         let frame: &[u8; FRAME_LEN] = frame.first_chunk().ok_or(ControlError::Truncated)?;

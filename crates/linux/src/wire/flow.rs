@@ -1,4 +1,4 @@
-//! The names of flows and of network cards.
+//! The names of flows and of NICs.
 
 use std::fmt;
 use std::net::Ipv4Addr;

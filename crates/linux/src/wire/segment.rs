@@ -54,27 +54,27 @@ impl TcpFlags {
     const ACK: u8 = 16;
     const ECE: u8 = 64;
 
-    /// True if the segment opens a connection or answers that.
+    /// Returns true if the segment opens a connection or answers that.
     pub const fn syn(self) -> bool {
         self.0 & Self::SYN != 0
     }
 
-    /// True if the sender of the segment sends no more data.
+    /// Returns true if the sender of the segment sends no more data.
     pub const fn fin(self) -> bool {
         self.0 & Self::FIN != 0
     }
 
-    /// True if the connection is torn down.
+    /// Returns true if the connection is torn down.
     pub const fn rst(self) -> bool {
         self.0 & Self::RST != 0
     }
 
-    /// True if the segment echoes a mark (ECE, RFC 3168).
+    /// Returns true if the segment echoes a mark (ECE, RFC 3168).
     pub const fn ecn_echo(self) -> bool {
         self.0 & Self::ECE != 0
     }
 
-    /// True if the acknowledgement number is valid.
+    /// Returns true if the acknowledgement number is valid.
     pub const fn ack(self) -> bool {
         self.0 & Self::ACK != 0
     }
@@ -211,12 +211,12 @@ impl Segment {
         })
     }
 
-    /// True if the segment carries the number of a credit ([`SCHEDULED`]) in its identification.
+    /// Returns true if the segment carries the number of a credit ([`SCHEDULED`]) in its identification.
     pub fn is_scheduled(&self) -> bool {
         self.dscp == SCHEDULED && self.dont_fragment
     }
 
-    /// True if the segment only acknowledges: it carries no payload, opens nothing and ends nothing.
+    /// Returns true if the segment only acknowledges: it carries no payload, opens nothing and ends nothing.
     pub fn is_pure_ack(&self) -> bool {
         self.payload == 0 && self.flags.ack() && !self.flags.syn() && !self.flags.fin() && !self.flags.rst()
     }

@@ -10,7 +10,7 @@ use clearway_units::{Span, Time};
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
-/// The Ethernet address of the network card that the datapath stands in front of.
+/// The Ethernet address of the NIC that the datapath stands in front of.
 pub const OWN: MacAddr = MacAddr([2, 0, 0, 0, 0, 0]);
 /// The address of the host.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 100);
@@ -64,7 +64,7 @@ pub enum Step {
     Stall { ms: u16 },
     /// The timer fires too early.
     Early,
-    /// The network card goes down.
+    /// The NIC goes down.
     Release,
 }
 

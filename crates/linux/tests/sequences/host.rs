@@ -4,7 +4,7 @@ use super::harness::{Bound, Harness, OWN, Rules};
 use clearway_linux::host::{Host, HostConfig, HostParams};
 use clearway_units::{Rate, Span};
 
-/// A host with ExpressPass at a card of 100 Mbit/s.
+/// A host with ExpressPass at a NIC of 100 Mbit/s.
 pub fn setup() -> Harness<Host> {
     let params = HostParams { held_max: 12, flows_max: 6, flows_per_peer: 4, ..HostParams::default() };
     let rules = Rules {

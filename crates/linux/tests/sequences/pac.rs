@@ -4,7 +4,7 @@ use super::harness::{Bound, Harness, Rules};
 use clearway_linux::pac::{Pac, PacEnv, PacParams};
 use clearway_units::{Rate, Span};
 
-/// PAC at a card of 100 Mbit/s.
+/// PAC at a NIC of 100 Mbit/s.
 pub fn setup() -> Harness<Pac> {
     let params = PacParams {
         max_flows: 6,

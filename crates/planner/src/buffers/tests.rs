@@ -57,7 +57,7 @@ fn the_bound_of_a_star_is_one_credit_queue_and_the_spread_of_its_hosts() {
     // Eight pairs of credit and frame, and the data of 5.1 us.
     assert!((bound(Reading::Least) - (8.0 * 1622.0 + 6375.0)).abs() < 0.1);
     assert!((bound(Reading::Greatest) - bound(Reading::Least)).abs() < 1e-6, "hosts' queues don't count");
-    // At a host's card 2 frames, 5.1 us and the credits that go first make 7 frames, which round robin stretches to 16.
+    // At a host's NIC 2 frames, 5.1 us and the credits that go first make 7 frames, which round robin stretches to 16.
     let share = 1538.0 / 1622.0;
     let waits = 16.0 * 1538.0 / share - 1538.0;
     let frames = 1538.0 + (1538.0 - 84.0);

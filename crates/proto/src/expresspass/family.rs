@@ -131,7 +131,7 @@ declare! {
         /// spraying.
         reorder_credits: u32 = "0" in "0" to "62" from "E17 3.2: a gap is a loss";
         /// The place in which data that a credit released waits for the link: in its flow, for the flow's turn at the
-        /// network card, or in the card's queue, in the order in which credits arrived.
+        /// NIC, or in the NIC's queue, in the order in which credits arrived.
         release: Release = "turn" from "our choice: E17 states none (ns2-xpass: queue)";
         /// The capacity of a port's credit queue, in credits.
         credit_queue: u32 = "8" in "1" to "100000" from "E17 3.3";

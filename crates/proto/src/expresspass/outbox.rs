@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_waits_for_the_network_card_is_never_lost() {
+    fn a_frame_that_waits_for_the_nic_is_never_lost() {
         let mut outbox = sent(2);
         outbox.write(100);
         outbox.release(100, us(25)).unwrap();

@@ -15,9 +15,9 @@ choice! {
     /// The place in which data that a credit released waits for the link.
     #[derive(Serialize, Deserialize)]
     pub enum Release {
-    /// Data waits in its flow, for the flow's turn in the round robin of the network card.
+    /// Data waits in its flow, for the flow's turn in the round robin of the NIC.
     Turn = "turn",
-    /// Data waits in the queue of the network card, in the order in which credits arrived (the ns-2 code).
+    /// Data waits in the queue of the NIC, in the order in which credits arrived (the ns-2 code).
         Queue = "queue",
     }
 }

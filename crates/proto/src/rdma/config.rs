@@ -85,7 +85,7 @@ declare! {
 }
 
 impl CommonParams {
-    /// The settings of both ends, for a law that needs neither stamps nor notifications.
+    /// Returns the settings of both ends, for a law that needs neither stamps nor notifications.
     pub fn config(&self, env: &Env) -> Config {
         Config {
             recovery: self.recovery,

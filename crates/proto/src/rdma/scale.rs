@@ -109,7 +109,7 @@ pub(super) fn times(rate: Rate, factor: f64) -> Rate {
     Rate::bps((rate.as_bps_f64() * factor) as u64)
 }
 
-/// The sum of two rates.
+/// Returns the sum of two rates.
 pub(super) fn plus(rate: Rate, step: Rate) -> Rate {
     Rate::bps(rate.as_bps().saturating_add(step.as_bps()))
 }

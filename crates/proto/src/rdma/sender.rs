@@ -148,7 +148,7 @@ impl<L: RateLaw> Sender<L> {
         ends.then_some(Segment { start: self.written, len: 0, again: false })
     }
 
-    /// True if a packet was sent whose arrival is not known.
+    /// Returns true if a packet was sent whose arrival is not known.
     fn is_outstanding(&self) -> bool {
         self.snd_una < self.snd_max || self.end_sent && !self.end_acked
     }

@@ -147,7 +147,7 @@ declare! {
         /// The events whose count leads to large steps. `slope`: falls of the round-trip time in a row, but never below
         /// `t_low`; `any`: increases of the rate in a row.
         hurry: HurryAfter = "slope" from "SIGCOMM'15 Algorithm 1; its authors' code";
-        /// The bytes that each data packet carries for a timestamp. Network cards need none; HPCC's ns-3 code has 8.
+        /// The bytes that each data packet carries for a timestamp. NICs need none; HPCC's ns-3 code has 8.
         timestamp_bytes: u32 = "0" in "0" to "1000" from "SIGCOMM'15: none";
         ..law: LawParams {
             windowing from "SIGCOMM'15: none",

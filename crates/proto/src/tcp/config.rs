@@ -103,12 +103,12 @@ declare! {
 }
 
 impl TcpParams {
-    /// What every transport of the family needs: nothing from switches.
+    /// Returns what every transport of the family needs: nothing from switches.
     pub fn needs(&self) -> Needs {
         Needs { first_window: Some(self.initial_window), handshake: self.handshake, ..Needs::NOTHING }
     }
 
-    /// The settings of both ends, which treat marks by `ecn`.
+    /// Returns the settings of both ends, which treat marks by `ecn`.
     pub fn config(&self, ecn: Ecn) -> Config {
         Config {
             ecn,

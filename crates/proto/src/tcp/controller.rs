@@ -17,7 +17,7 @@ pub const UNLIMITED: u64 = u64::MAX / 4;
 pub struct Limits {
     /// The congestion window, the most bytes in flight. One segment may always be in flight.
     pub cwnd: u64,
-    /// The pace of packets, counted in bytes on the wire; `None` if window and network card alone limit them. The
+    /// The pace of packets, counted in bytes on the wire; `None` if window and NIC alone limit them. The
     /// sender heeds it only if [`Controller::PACES`].
     pub pacing: Option<Rate>,
 }
@@ -55,7 +55,7 @@ pub struct AckEvent {
     /// The bytes in flight before this acknowledgement.
     pub in_flight: u64,
     /// True if the window was full since the acknowledged data was sent. Else the application, the receive window or
-    /// the network card was the limit, and the window should not grow (RFC 7661, RFC 9438 sec. 5.8).
+    /// the NIC was the limit, and the window should not grow (RFC 7661, RFC 9438 sec. 5.8).
     pub cwnd_limited: bool,
     /// The phase in which the acknowledgement arrived.
     pub phase: Phase,

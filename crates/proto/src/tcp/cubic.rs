@@ -229,7 +229,7 @@ impl Controller for CubicController {
     }
 }
 
-/// The cube root by Newton's method: the same bits on every platform, unlike the mathematics library's.
+/// Returns the cube root by Newton's method: the same bits on every platform, unlike the mathematics library's.
 fn cube_root(x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;

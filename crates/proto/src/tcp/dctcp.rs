@@ -157,7 +157,7 @@ impl DctcpController {
         self.alpha
     }
 
-    /// Counts what an acknowledgement says of marks (RFC 8257 sec. 3.3, steps 4 to 8). Answers whether an observation
+    /// Counts what an acknowledgement says of marks (RFC 8257 sec. 3.3, steps 4 to 8). Returns whether an observation
     /// window ended.
     #[inline]
     fn observe(&mut self, ack: &AckEvent, delivered: u64) -> bool {
@@ -178,7 +178,7 @@ impl DctcpController {
         has_ended
     }
 
-    /// What counts as in flight at a loss: INET takes the window.
+    /// Returns what counts as in flight at a loss: INET takes the window.
     fn flight(&self, event: &CongestionEvent) -> u64 {
         match self.cuts {
             Cuts::Rfc8257 { .. } => event.flight,
@@ -186,12 +186,12 @@ impl DctcpController {
         }
     }
 
-    /// The window after a mark.
+    /// Returns the window after a mark.
     fn cut(&self) -> u64 {
         (self.window.cwnd as f64 * (1.0 - self.alpha / 2.0)) as u64
     }
 
-    /// `DcTcp::receivedDataAck` of INET, which last cut when `cut_at` was `snd_nxt`; answers when it did so now. Its flag
+    /// `DcTcp::receivedDataAck` of INET, which last cut when `cut_at` was `snd_nxt`; returns when it did so now. Its flag
     /// `sndCwr` forbids a second cut, and falls with the next segment that is sent (`TcpConnection::sendSegment`) as well
     /// as at the end of an observation window.
     fn on_ack_of_inet(&mut self, ack: &AckEvent, mut cut_at: u64) -> u64 {

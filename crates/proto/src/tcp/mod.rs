@@ -13,7 +13,7 @@
 //!
 //! A new controller is a file like `newreno.rs`: a [`Controller`](controller::Controller), its parameters, and a
 //! [`Transport`](crate::Transport) that puts it into a [`Sender`]. What works at the receiving host and changes no TCP
-//! is a [`Shim`](crate::Shim) between its receivers and its network card: [PAC](crate::pac) and an
+//! is a [`Shim`](crate::Shim) between its receivers and its NIC: [PAC](crate::pac) and an
 //! [acknowledgement shaper](crate::ack_shaper) hold acknowledgements, [ICTCP](crate::ictcp) rewrites their windows.
 //! The TCP under a shim is one of [`under`].
 //!

@@ -215,7 +215,7 @@ impl<E: Endpoint + ?Sized> End<E> {
         &self.stats
     }
 
-    /// Opens the turn of data at a time at which there was no input: the network card became free.
+    /// Opens the turn of data at a time at which there was no input: the NIC became free.
     pub(super) fn begin(&mut self, now: Time) {
         assert!(now >= self.now, "time does not run backwards");
         if now > self.now {
@@ -227,7 +227,7 @@ impl<E: Endpoint + ?Sized> End<E> {
     }
 
     fn count(&mut self, packet: &Packet) {
-        // Data may leave as a control packet does: ExpressPass can release it into the card's queue at once.
+        // Data may leave as a control packet does: ExpressPass can release it into the NIC's queue at once.
         if packet.kind() == Kind::Data {
             assert!(packet.range().end <= self.written, "no byte is sent that was not written");
             assert!(

@@ -11,10 +11,10 @@ use std::collections::BinaryHeap;
 pub(super) enum Event {
     /// A packet arrives at its host.
     Arrive(Way, usize),
-    /// A packet has left its card for the port.
+    /// A packet has left its NIC for the port.
     ReachPort(Way, usize),
-    /// The sending host's network card may be free.
-    CardFree,
+    /// The sending host's NIC may be free.
+    NicFree,
     /// The port may send.
     PortFree(Way),
     /// A credit may leave.
@@ -48,7 +48,7 @@ impl Events {
         self.queue.pop().map(|Reverse((.., event))| event)
     }
 
-    /// Stores a packet that an event will name, and answers its place.
+    /// Stores a packet that an event will name, and returns its place.
     pub fn put(&mut self, item: Travelling) -> usize {
         let place = self.free.pop().unwrap_or(self.packets.len());
         if place == self.packets.len() {

@@ -128,7 +128,7 @@ impl Flow {
         );
     }
 
-    /// Notes which ends are finished, and answers true if both are. An end that is finished stays so if the check is
+    /// Notes which ends are finished, and returns true if both are. An end that is finished stays so if the check is
     /// strict.
     pub(super) fn note_finished(&mut self, now: Time, strict: bool) -> bool {
         let finished = [self.sender.is_finished(), self.receiver.is_finished()];

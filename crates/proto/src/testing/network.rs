@@ -6,9 +6,9 @@ use clearway_units::{Bytes, Rate, Span, Time};
 /// The network between the sending and the receiving host.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// The rate of both network cards, and the rate that the ends know of.
+    /// The rate of both NICs, and the rate that the ends know of.
     pub line_rate: Rate,
-    /// True for cards that send in no time, so that only delays and ports take time; the ends still know the rate.
+    /// True for NICs that send in no time, so that only delays and ports take time; the ends still know the rate.
     pub instant: bool,
     /// The framing of all packets.
     pub framing: Framing,

@@ -29,7 +29,7 @@ pub struct Pair {
     env: Env,
     transit: Transit,
     shim: Option<AnyShim>,
-    /// The flow whose turn it is at the sending host's network card.
+    /// The flow whose turn it is at the sending host's NIC.
     turn: usize,
     steps_now: u32,
 }
@@ -60,7 +60,7 @@ impl Pair {
         }
     }
 
-    /// Adds a flow of a transport, with the operations of its application in order of time, and answers its number. The
+    /// Adds a flow of a transport, with the operations of its application in order of time, and returns its number. The
     /// network gets what the transport needs of it: a limit on credits, a mechanism at the port on the way of data, and
     /// a shim at the receiving host.
     pub fn add(
@@ -201,7 +201,7 @@ impl Pair {
         }
     }
 
-    /// Runs until nothing is left to happen or the time comes; answers true if something is left.
+    /// Runs until nothing is left to happen or the time comes. Returns true if something is left.
     pub fn run_until(&mut self, until: Time) -> bool {
         while let Some((at, due)) = self.next_due() {
             if at > until {
@@ -285,7 +285,7 @@ impl Pair {
                 let item = self.transit.events.take(place);
                 self.transit.reach_port(way, item, now);
             }
-            Event::CardFree => self.pull(),
+            Event::NicFree => self.pull(),
             Event::PortFree(way) => self.transit.drain_port(way, now),
             Event::CreditReady => self.transit.pass_credits(now),
         }
@@ -365,10 +365,10 @@ impl Pair {
         }
     }
 
-    /// Lets the sending host's network card take data, flow by flow in turn, while it is free.
+    /// Lets the sending host's NIC take data, flow by flow in turn, while it is free.
     fn pull(&mut self) {
         let mut idle = 0;
-        while idle < self.flows.len() && self.transit.card_free_at(Way::ToReceiver) <= self.now {
+        while idle < self.flows.len() && self.transit.nic_free_at(Way::ToReceiver) <= self.now {
             let number = self.turn % self.flows.len();
             self.turn += 1;
             let flow = &mut self.flows[number];
@@ -386,11 +386,11 @@ impl Pair {
         }
     }
 
-    /// Lets the card take data again once the packet that it now sends, of data or not, has left.
+    /// Lets the NIC take data again once the packet that it now sends, of data or not, has left.
     fn pull_when_free(&mut self) {
         if !self.transit.network.instant {
-            let free_at = self.transit.card_free_at(Way::ToReceiver);
-            self.transit.events.push(free_at, 1, Event::CardFree);
+            let free_at = self.transit.nic_free_at(Way::ToReceiver);
+            self.transit.events.push(free_at, 1, Event::NicFree);
         }
     }
 

@@ -112,7 +112,7 @@ impl Port {
     }
 }
 
-/// The queue for credits of the port that the receiver's card leads to, with its limit on their rate.
+/// The queue for credits of the port that the receiver's NIC leads to, with its limit on their rate.
 pub(super) struct Credits {
     limiter: CreditLimiter,
     room: CreditRoom,

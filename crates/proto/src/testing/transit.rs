@@ -1,4 +1,4 @@
-//! Packets on their way between the two hosts of a pair: network cards, the queue for credits, ports and wires.
+//! Packets on their way between the two hosts of a pair: NICs, the queue for credits, ports and wires.
 
 use super::events::{Event, Events};
 use super::network::{Departure, Fate, Network, Way, Wire};
@@ -12,8 +12,8 @@ type Script = Box<dyn FnMut(&Departure<'_>) -> Fate>;
 
 /// One direction of the network at work.
 struct Direction {
-    /// The time at which the network card of its first host is free.
-    card_free_at: Time,
+    /// The time at which the NIC of its first host is free.
+    nic_free_at: Time,
     departed: u64,
     /// Fates of the packets that leave next.
     next: VecDeque<Fate>,
@@ -23,7 +23,7 @@ struct Direction {
 impl Direction {
     fn new(wire: &Wire) -> Direction {
         Direction {
-            card_free_at: Time::ZERO,
+            nic_free_at: Time::ZERO,
             departed: 0,
             next: VecDeque::new(),
             port: wire.port.map(Port::new),
@@ -99,9 +99,9 @@ impl Transit {
         self.credits.as_ref().map_or(0, |credits| credits.dropped)
     }
 
-    /// The time at which the network card of the first host in a direction is free.
-    pub fn card_free_at(&self, way: Way) -> Time {
-        self.ways[way as usize].card_free_at
+    /// The time at which the NIC of the first host in a direction is free.
+    pub fn nic_free_at(&self, way: Way) -> Time {
+        self.ways[way as usize].nic_free_at
     }
 
     /// The time at which the mechanism at the port in a direction wants to act.
@@ -118,7 +118,7 @@ impl Transit {
         self.send_cnps(way, now);
     }
 
-    /// A packet leaves its end: it passes the network card, or the queue for credits in front of it.
+    /// A packet leaves its end: it passes the NIC, or the queue for credits in front of it.
     pub fn leave(&mut self, way: Way, item: Travelling, now: Time) {
         *self.kinds.entry(item.packet.kind()).or_default() += 1;
         self.in_flight[item.flow] += 1;
@@ -163,8 +163,8 @@ impl Transit {
         let mut left = now;
         if !self.network.instant {
             let size = Bytes::new(item.packet.wire as u64);
-            left = direction.card_free_at.max(now) + self.network.line_rate.time_to_send(size);
-            direction.card_free_at = left;
+            left = direction.nic_free_at.max(now) + self.network.line_rate.time_to_send(size);
+            direction.nic_free_at = left;
         }
         let wire = if way == Way::ToReceiver { &self.network.to_receiver } else { &self.network.to_sender };
         let copies = wire.draw(fate, &mut item.packet, &mut self.rng);
@@ -183,7 +183,7 @@ impl Transit {
         }
     }
 
-    /// A packet that left its card arrives at the port behind it.
+    /// A packet that left its NIC arrives at the port behind it.
     pub fn reach_port(&mut self, way: Way, item: Travelling, now: Time) {
         let port = self.ways[way as usize].port.as_mut().expect("the packet was sent to it");
         let before = port.seen.dropped;

@@ -13,7 +13,7 @@ use clearway_units::{Bytes, Rate, Span, Time};
 
 const MSS: u64 = 1460;
 
-/// Half a round trip of 100 us. Cards take no time, so that rounds can be counted.
+/// Half a round trip of 100 us. NICs take no time, so that rounds can be counted.
 fn ideal_wire() -> Wire {
     Wire { delay: Span::from_us(50), ..Wire::default() }
 }

@@ -21,7 +21,7 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// An empty agenda for so many ports and hosts, most of whose events lie at most `horizon` ahead.
+    /// Returns an empty agenda for so many ports and hosts, most of whose events lie at most `horizon` ahead.
     pub fn new(ports: usize, hosts: usize, horizon: Span) -> Agenda {
         let entities = ports + hosts + 2;
         let (ports, hosts) = (ports as u32, hosts as u32);
@@ -41,7 +41,7 @@ impl Agenda {
     }
 
     /// Schedules an event of the applications of rounds.
-    pub fn outside(&mut self, at: Time, kind: EventKind) {
+    pub fn at_applications(&mut self, at: Time, kind: EventKind) {
         self.wheel.push(Event::new(at, self.ports + self.hosts, kind));
     }
 
@@ -56,7 +56,7 @@ impl Agenda {
         self.wheel.push(event);
     }
 
-    /// The host that scheduled an event. Its meaning is another one if an entity of another kind did.
+    /// Returns the host that scheduled an event. Its meaning is another one if an entity of another kind did.
     pub fn host_of(&self, event: &Event) -> HostId {
         HostId::from_index((event.port().0 - self.ports) as usize)
     }
@@ -73,25 +73,25 @@ impl Agenda {
         self.wheel.pop_here(until)
     }
 
-    /// Turns the wheel to the next bucket, where [`Agenda::pop_here`] took none. Answers false if no event before `until` is
+    /// Turns the wheel to the next bucket, where [`Agenda::pop_here`] took none. Returns false if no event before `until` is
     /// left.
     #[inline]
     pub fn turn(&mut self, until: Time) -> bool {
         self.wheel.turn(until)
     }
 
-    /// The time of the first event.
+    /// Returns the time of the first event.
     pub fn next_at(&self) -> Option<Time> {
         self.wheel.next_at()
     }
 
-    /// The event `ahead` places behind the next one, if both are near: to fetch what it will need.
+    /// Returns the event `ahead` places behind the next one, if both are near: to fetch what it will need.
     #[inline]
     pub fn peek(&self, ahead: usize) -> Option<Event> {
         self.wheel.peek(ahead)
     }
 
-    /// The pending events, in no meaningful order.
+    /// Returns the pending events, in no meaningful order.
     pub fn iter(&self) -> impl Iterator<Item = &Event> {
         self.wheel.iter()
     }
@@ -102,7 +102,7 @@ impl Agenda {
         self.wheel.each_until(until, see);
     }
 
-    /// The pending events of the present bucket in their order: to fetch what they will need.
+    /// Returns the pending events of the present bucket in their order: to fetch what they will need.
     #[inline]
     pub fn bucket(&self) -> &[Event] {
         self.wheel.bucket_left()

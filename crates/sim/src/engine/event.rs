@@ -31,14 +31,14 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Answers whether something reaches the end of its link or, at a host that takes time to look at a packet, the end
+    /// Returns whether something reaches the end of its link or, at a host that takes time to look at a packet, the end
     /// of that time.
     #[inline]
     fn is_arrival(self) -> bool {
         matches!(self, EventKind::Arrive(_) | EventKind::Handle(_) | EventKind::Pause(_))
     }
 
-    /// The kind as a number of [`KIND_BITS`] bits, and the id of the object.
+    /// Returns the kind as a number of [`KIND_BITS`] bits, and the id of the object.
     #[inline]
     fn pack(self) -> (u32, u32) {
         match self {
@@ -55,8 +55,8 @@ impl EventKind {
         }
     }
 
-    /// The kind and object that [`EventKind::pack`] packed. Inlined wherever kinds are told apart, so that the two
-    /// matches become one: 4 % of all instructions of a run.
+    /// Returns the kind and object that [`EventKind::pack`] packed. Inlined wherever kinds are told apart, so that the
+    /// two matches become one: 4 % of all instructions of a run.
     #[inline(always)]
     fn unpack(kind: u32, id: u32) -> EventKind {
         match kind {
@@ -110,7 +110,7 @@ impl Event {
     /// The content of places without an event.
     pub const BLANK: Event = Event { at: 0, what: 0 };
 
-    /// An event at `at` that the entity of number `origin` schedules.
+    /// Returns an event at `at` that the entity of number `origin` schedules.
     #[inline]
     pub fn new(at: Time, origin: u32, kind: EventKind) -> Event {
         debug_assert!((origin as usize) < ENTITIES_MAX);
@@ -120,37 +120,37 @@ impl Event {
         Event { at: at.as_ps(), what: class | u64::from(origin_kind) << ID_BITS | u64::from(id) }
     }
 
-    /// The event with another kind or object, at its place among the events of its time.
+    /// Returns the event with another kind or object, at its place among the events of its time.
     pub fn with_kind(self, kind: EventKind) -> Event {
         Event::new(self.at(), self.port().0, kind)
     }
 
-    /// The time of the event.
+    /// Returns the time of the event.
     #[inline]
     pub fn at(&self) -> Time {
         Time::from_ps(self.at)
     }
 
-    /// The port that scheduled the event. Its meaning is another one if an entity of another kind did.
+    /// Returns the port that scheduled the event. Its meaning is another one if an entity of another kind did.
     pub fn port(&self) -> PortId {
         PortId(((self.what & !AFTER_ARRIVALS) >> (ID_BITS + KIND_BITS)) as u32)
     }
 
-    /// The kind of event, with its object.
+    /// Returns the kind of event, with its object.
     #[inline(always)]
     pub fn kind(&self) -> EventKind {
         EventKind::unpack((self.what >> ID_BITS) as u32 & ((1 << KIND_BITS) - 1), self.what as u32)
     }
 
-    /// The packet that reaches the end of its link, if that is the event: most are. This asks for nothing else, where
-    /// [`Event::kind`] is compiled to a jump.
+    /// Returns the packet that reaches the end of its link, if that is the event: most are. This asks for nothing else,
+    /// where [`Event::kind`] is compiled to a jump.
     #[inline(always)]
     pub fn arriving(&self) -> Option<PacketId> {
         let kind = (self.what >> ID_BITS) as u32 & ((1 << KIND_BITS) - 1);
         (kind == ARRIVE).then(|| PacketId::from_bits(self.what as u32))
     }
 
-    /// The flow of which one end asked to be woken, if that is the event, and whether it is the receiving end.
+    /// Returns the flow of which one end asked to be woken, if that is the event, and whether it is the receiving end.
     #[inline(never)]
     pub fn timer_of_end(&self) -> Option<(bool, FlowSlot)> {
         match self.kind() {
@@ -160,14 +160,14 @@ impl Event {
         }
     }
 
-    /// The packet of [`Event::arriving`], and any id for other events: to fetch one packet too many costs less than a
-    /// branch whose way nobody can guess.
+    /// Returns the packet of [`Event::arriving`], and any id for other events: to fetch one packet too many costs less
+    /// than a branch whose way nobody can guess.
     #[inline(always)]
     pub fn likely_packet(&self) -> PacketId {
         PacketId::from_bits((self.what as u32).max(1))
     }
 
-    /// The order among events, but for the order of scheduling: the time above the class above the entity.
+    /// Returns the order among events, but for the order of scheduling: the time above the class above the entity.
     #[inline]
     pub fn rank(&self) -> u128 {
         (self.at as u128) << 64 | (self.what >> (ID_BITS + KIND_BITS)) as u128
@@ -176,8 +176,8 @@ impl Event {
     /// The number of low bits of the time that are in [`Event::key`]; those of the entity are below.
     pub const KEY_BITS: u32 = ID_BITS + KIND_BITS;
 
-    /// The order among events whose times differ in their lowest [`Event::KEY_BITS`] bits alone, as a number that one
-    /// instruction compares.
+    /// Returns the order among events whose times differ in their lowest [`Event::KEY_BITS`] bits alone, as a number
+    /// that one instruction compares.
     #[inline]
     pub fn key(&self) -> u64 {
         self.at << (u64::BITS - Event::KEY_BITS) | self.what >> Event::KEY_BITS
@@ -186,8 +186,8 @@ impl Event {
     /// The number of bits of [`Event::short_key`] below the entity, which are clear.
     pub const SHORT_KEY_CLEAR: u32 = KIND_BITS + 1;
 
-    /// The order among events of which the low bits of the time, the class and the number of the entity fit into a number
-    /// of 32 bits: that of the entity ends below bit `entity_end`.
+    /// Returns the order among events of which the low bits of the time, the class and the number of the entity fit
+    /// into a number of 32 bits: that of the entity ends below bit `entity_end`.
     #[inline]
     pub fn short_key(&self, entity_end: u32) -> u32 {
         let origin_kind = (self.what >> ID_BITS) as u32;

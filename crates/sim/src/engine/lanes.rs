@@ -16,7 +16,7 @@ pub trait Lane: Copy + PartialOrd {
     /// The number behind those of events.
     const END: Self;
 
-    /// The number of an event. Of events that are alike the one of the lower place comes first.
+    /// Returns the number of an event. Of events that are alike the one of the lower place comes first.
     fn of(event: &Event, entity_end: u32, place: usize) -> Self;
 
     /// For each number of the first `USED` chunks, how many of those from `from` on are smaller.
@@ -139,7 +139,7 @@ mod vectors {
         })
     }
 
-    /// The lower and the upper half of a vector.
+    /// Returns the lower and the upper half of a vector.
     #[inline]
     #[target_feature(enable = "sse2")]
     fn halves(vector: __m128i) -> [u64; 2] {
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What [`Lane::count_before`] answers, by the simplest means.
+    /// What [`Lane::count_before`] returns, by the simplest means.
     fn naive<L: Lane, const USED: usize>(lanes: &Lanes<L>, from: usize) -> [[u32; CHUNK]; USED] {
         let others = || lanes.as_flattened()[from..].iter().take_while(|other| **other != L::END);
         std::array::from_fn(|chunk| {

@@ -6,7 +6,7 @@ pub const AHEAD: usize = 3;
 /// True where a program can ask for a cache line: elsewhere, as in WebAssembly, it need not find out which one.
 pub const CAN_FETCH: bool = cfg!(target_arch = "x86_64");
 
-/// Answers whether so many bytes are more than a core's own cache holds, so that fetching ahead pays.
+/// Returns whether so many bytes are more than a core's own cache holds, so that fetching ahead pays.
 pub fn exceeds_cache(bytes: usize) -> bool {
     CAN_FETCH && bytes > 1 << 20
 }

@@ -31,7 +31,7 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// An arena in which nothing is used.
+    /// Returns an arena in which nothing is used.
     pub fn new() -> Chunks {
         Chunks { chunks: vec![Chunk::EMPTY], older: vec![0], free: 0 }
     }
@@ -64,14 +64,15 @@ impl Chunks {
         self.free = number;
     }
 
-    /// The chunks of a bucket, the newest one first. The number of places that are free in that one comes besides.
+    /// Returns the chunks of a bucket, the newest one first. The number of places that are free in that one comes
+    /// besides.
     #[inline]
     pub fn of(&self, bucket: Bucket) -> (usize, impl Iterator<Item = &[Event; CHUNK]>) {
         let (newest, free) = bucket.parts();
         (free, Older { chunks: self, next: newest })
     }
 
-    /// The events of a bucket, the newest one first, if they lie in one chunk.
+    /// Returns the events of a bucket, the newest one first, if they lie in one chunk.
     #[inline]
     pub fn lone(&self, bucket: Bucket) -> Option<&[Event]> {
         let (number, free) = bucket.parts();
@@ -87,7 +88,7 @@ impl Chunks {
         }
     }
 
-    /// The events of a bucket, the newest one first.
+    /// Returns the events of a bucket, the newest one first.
     pub fn iter(&self, bucket: Bucket) -> impl Iterator<Item = &Event> {
         let (free, chunks) = self.of(bucket);
         chunks.flatten().skip(free)
@@ -154,13 +155,13 @@ impl Bucket {
     /// The bucket without events.
     pub const EMPTY: Bucket = Bucket(0);
 
-    /// Answers whether the newest chunk has no free place, or there is none.
+    /// Returns whether the newest chunk has no free place, or there is none.
     #[inline]
     fn is_full(self) -> bool {
         self.parts().1 == 0
     }
 
-    /// The number of the newest chunk, and of its places that are free.
+    /// Returns the number of the newest chunk, and of its places that are free.
     #[inline]
     fn parts(self) -> (usize, usize) {
         ((self.0 >> CHUNK_BITS) as usize, self.0 as usize % CHUNK)
@@ -178,13 +179,13 @@ pub struct Ring<const N: usize, const WORDS: usize> {
 impl<const N: usize, const WORDS: usize> Ring<N, WORDS> {
     const CHECKED: () = assert!(N.is_power_of_two() && N == WORDS * 64);
 
-    /// A ring without events.
+    /// Returns a ring without events.
     pub fn new() -> Ring<N, WORDS> {
         let () = Self::CHECKED;
         Ring { buckets: Box::new([Bucket::EMPTY; N]), occupied: [0; WORDS] }
     }
 
-    /// The buckets that hold events, in no meaningful order.
+    /// Returns the buckets that hold events, in no meaningful order.
     pub fn iter(&self) -> impl Iterator<Item = Bucket> {
         self.buckets.iter().copied().filter(|bucket| *bucket != Bucket::EMPTY)
     }
@@ -228,7 +229,7 @@ impl<const N: usize, const WORDS: usize> Ring<N, WORDS> {
         self.extend(chunks, number, event);
     }
 
-    /// A bucket.
+    /// Returns a bucket.
     #[inline]
     pub fn get(&self, bucket: u64) -> Bucket {
         self.buckets[bucket as usize % N]
@@ -242,7 +243,7 @@ impl<const N: usize, const WORDS: usize> Ring<N, WORDS> {
         &mut self.buckets[place]
     }
 
-    /// The number of the first bucket that holds events, which all lie from bucket `from` on.
+    /// Returns the number of the first bucket that holds events, which all lie from bucket `from` on.
     #[inline]
     pub fn first(&self, from: u64) -> Option<u64> {
         let start = from as usize % N;

@@ -25,7 +25,7 @@ pub struct Sorter {
 }
 
 impl Sorter {
-    /// A sorter of buckets that are 2^shift picoseconds wide and hold events of so many entities.
+    /// Returns a sorter of buckets that are 2^shift picoseconds wide and hold events of so many entities.
     pub fn new(shift: u32, entities: usize) -> Sorter {
         // No entity has the number whose bits are all set, so that no key is the end.
         let entity_end = (entities + 1).next_power_of_two().trailing_zeros() + Event::SHORT_KEY_CLEAR;

@@ -74,15 +74,15 @@ pub struct Wheel {
 struct Far(Event, u64);
 
 impl Wheel {
-    /// An empty wheel for events of so many entities, most of which lie at most `horizon` ahead. The horizon changes speed,
-    /// never order.
+    /// Returns an empty wheel for events of so many entities, most of which lie at most `horizon` ahead. The horizon
+    /// changes speed, never order.
     pub fn new(horizon: Span, entities: usize) -> Wheel {
         let width = (horizon.as_ps() / NEAR as u64).max(1);
         let shift = width.next_power_of_two().trailing_zeros().min(Event::KEY_BITS);
         Wheel::of_width(shift, shift, entities)
     }
 
-    /// An empty wheel whose buckets, which are never narrower than 2^least picoseconds, are 2^shift wide.
+    /// Returns an empty wheel whose buckets, which are never narrower than 2^least picoseconds, are 2^shift wide.
     fn of_width(shift: u32, least: u32, entities: usize) -> Wheel {
         Wheel {
             current: Vec::new(),
@@ -103,7 +103,7 @@ impl Wheel {
         }
     }
 
-    /// The pending events, in no meaningful order.
+    /// Returns the pending events, in no meaningful order.
     pub fn iter(&self) -> impl Iterator<Item = &Event> {
         let far = self.far.iter().map(|far| &far.0);
         let buckets = self.near.iter().chain(self.wide.iter());
@@ -155,13 +155,13 @@ impl Wheel {
         }
     }
 
-    /// The number of the first bucket behind the wide ones.
+    /// Returns the number of the first bucket behind the wide ones.
     fn wide_end(&self) -> u64 {
         self.near_end + ((WIDE as u64) << SPAN)
     }
 
     /// Takes the first event of the current bucket, if it comes before `until`. Only this is done for each event: where it
-    /// answers none, [`Wheel::turn`] tells whether any event is left.
+    /// returns none, [`Wheel::turn`] tells whether any event is left.
     #[inline]
     pub fn pop_here(&mut self, until: Time) -> Option<Event> {
         let &event = self.current.get(self.next)?;
@@ -173,7 +173,7 @@ impl Wheel {
     }
 
     /// Turns to the next bucket that holds events, if nothing of the current one is left and that one begins before
-    /// `until`. Answers false if it does not turn: no event before `until` is left. Afterwards events from `until` on can be
+    /// `until`. Returns false if it does not turn: no event before `until` is left. Afterwards events from `until` on can be
     /// pushed without a look at what is pending, since the wheel has not moved further than that.
     #[inline]
     pub fn turn(&mut self, until: Time) -> bool {
@@ -193,7 +193,7 @@ impl Wheel {
         }
     }
 
-    /// The time of the first event.
+    /// Returns the time of the first event.
     pub fn next_at(&self) -> Option<Time> {
         if let Some(event) = self.current.get(self.next) {
             return Some(event.at());
@@ -204,14 +204,14 @@ impl Wheel {
         self.chunks.iter(first).map(Event::at).min()
     }
 
-    /// The event `ahead` places behind the one that is taken next, if it is in the same bucket: the caller fetches what it
-    /// will need.
+    /// Returns the event `ahead` places behind the one that is taken next, if it is in the same bucket: the caller
+    /// fetches what it will need.
     #[inline]
     pub fn peek(&self, ahead: usize) -> Option<Event> {
         self.current.get(self.next + ahead).copied()
     }
 
-    /// The events of the current bucket that are still pending, in their order.
+    /// Returns the events of the current bucket that are still pending, in their order.
     #[inline]
     pub fn bucket_left(&self) -> &[Event] {
         &self.current[self.next..]
@@ -226,7 +226,7 @@ impl Wheel {
         }
     }
 
-    /// Makes the next bucket that holds events the current one, if it begins before `until`. Answers false if there is
+    /// Makes the next bucket that holds events the current one, if it begins before `until`. Returns false if there is
     /// none.
     #[inline(never)]
     fn advance(&mut self, until: Time) -> bool {
@@ -247,7 +247,7 @@ impl Wheel {
         true
     }
 
-    /// Where no near bucket holds events, turns to before the first one that does, if that begins before `until`. Answers
+    /// Where no near bucket holds events, turns to before the first one that does, if that begins before `until`. Returns
     /// false if there is none.
     #[cold]
     #[inline(never)]
@@ -332,7 +332,7 @@ impl Wheel {
         self.bring_far();
     }
 
-    /// The events of both rings, those of a bucket in the order in which it took them.
+    /// Returns the events of both rings, those of a bucket in the order in which it took them.
     fn in_rings(&self) -> Vec<Event> {
         let buckets = self.near.iter().chain(self.wide.iter());
         let mut events: Vec<Event> = buckets.flat_map(|bucket| self.chunks.iter(bucket)).copied().collect();

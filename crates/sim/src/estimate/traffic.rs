@@ -137,8 +137,8 @@ impl Ways<'_> {
         }
     }
 
-    /// The credits that are dropped where many flows share the link of a receiver: while they find their rates, and
-    /// then since no flow goes below the least rate of its law.
+    /// Returns the credits that are dropped where many flows share the link of a receiver: while they find their rates,
+    /// and then since no flow goes below the least rate of its law.
     fn dropped_credits(&self, entry: &Traffic, load: &Load) -> f64 {
         let (each, most) = CREDITS_DROPPED_AT_START;
         let floor = if entry.transport.info().name == "naive-credit" { 1.0 } else { CREDIT_FLOOR };
@@ -146,7 +146,7 @@ impl Ways<'_> {
         load.flows * (each * load.crowd).min(most) + load.lived_s * floor * link
     }
 
-    /// The end of the run in seconds, if the scenario sets one.
+    /// Returns the end of the run in seconds, if the scenario sets one.
     fn stop_s(&self) -> f64 {
         self.model.stop.map_or(f64::INFINITY, Time::as_secs_f64)
     }
@@ -168,7 +168,7 @@ impl Ways<'_> {
         of.rate += slowest.map_or(0.0, |rate| rate.as_bps_f64() / 8.0) * self.model.framing.payload_share();
     }
 
-    /// The time from the sending of a packet until its acknowledgement has been handled.
+    /// Returns the time from the sending of a packet until its acknowledgement has been handled.
     fn round_trip(&self, sampled: &Sampled) -> Wait {
         sampled.rtt.and(2.0, self.host)
     }

@@ -32,7 +32,7 @@ pub enum Input<'a> {
 }
 
 impl Input<'_> {
-    /// Answers whether the input is an event of a host. Those of applications of rounds and of the whole run come behind
+    /// Returns whether the input is an event of a host. Those of applications of rounds and of the whole run come behind
     /// all such events at their instant.
     #[inline]
     pub fn is_of_host(&self) -> bool {
@@ -70,7 +70,7 @@ struct Drive<'a> {
     timer: EventKind,
     /// The end of the pace for which the end is parked at its port, if it is.
     parked: Option<Time>,
-    /// The shim that the end's packets pass on their way to the network card.
+    /// The shim that the end's packets pass on their way to the NIC.
     shim: Option<&'a mut AnyShim>,
 }
 
@@ -130,7 +130,7 @@ impl Drive<'_> {
 }
 
 impl End {
-    /// What the end's protocol is given with an input at `now`.
+    /// Returns what the end's protocol is given with an input at `now`.
     #[inline(always)]
     pub(super) fn context(&mut self, now: Time) -> Cx<'_> {
         Cx { now, rng: &mut self.rng, stats: &mut self.stats }
@@ -170,7 +170,7 @@ fn wake_in_order(net: &mut Network, end: &End, at: Time, kind: EventKind) {
     net.agenda.at_host(end.host, at, kind);
 }
 
-/// Notes whether an end needs nothing more. Answers whether that is new.
+/// Notes whether an end needs nothing more. Returns whether that is new.
 #[inline]
 pub(super) fn note_finished(net: &mut Network, end: &mut End, finished: bool) -> bool {
     let has_finished = finished && !end.finished;
@@ -246,12 +246,12 @@ impl Sending {
         Standing { has_message: self.messages.has_done(standing.bytes), ..standing }
     }
 
-    /// The values that a sampled series shows of the end.
+    /// Returns the values that a sampled series shows of the end.
     pub fn gauges(&self, protocols: &mut Senders) -> Gauges {
         protocols.visit(self.sender, ReadGauges)
     }
 
-    /// The number of bytes that the end knows to have arrived.
+    /// Returns the number of bytes that the end knows to have arrived.
     pub fn acknowledged(&self, protocols: &mut Senders) -> u64 {
         struct Read;
         impl SenderVisitor for Read {
@@ -293,12 +293,12 @@ impl Receiving {
         self.end.send(&packet, Addition::New(extra), slot, net);
     }
 
-    /// The values that a sampled series shows of the end.
+    /// Returns the values that a sampled series shows of the end.
     pub fn gauges(&self, protocols: &mut Receivers) -> Gauges {
         protocols.visit(self.receiver, ReadGauges)
     }
 
-    /// The number of bytes that the end handed to its application.
+    /// Returns the number of bytes that the end handed to its application.
     pub fn delivered(&self, protocols: &mut Receivers) -> u64 {
         struct Read;
         impl ReceiverVisitor for Read {

@@ -4,7 +4,7 @@ use super::drive::{Input, Standing};
 use super::ends::{Ends, Receiving, Sending};
 use super::shims::Shims;
 use crate::engine::{AHEAD, EventKind, exceeds_cache, prefetch_lines};
-use crate::ids::{CardId, ClassId, FlowSlot, HostId, IdVec, PacketId, ShimId};
+use crate::ids::{ClassId, FlowSlot, HostId, IdVec, NicId, PacketId, ShimId};
 use crate::model::{Delay, Model};
 use crate::net::{ControlWork, Network, Next};
 use clearway_proto::{Entity, Rng, Shim};
@@ -36,7 +36,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// The hosts of a model, yet without ends of flows.
+    /// Returns the hosts of a model, yet without ends of flows.
     pub fn new(model: &Model) -> Hosts {
         let stream = |host| Rng::stream(model.seed, Entity::Host, host);
         Hosts {
@@ -50,7 +50,7 @@ impl Hosts {
         }
     }
 
-    /// Answers whether the ends are too large for a core's own cache, so that fetching ahead pays. Flows come and go, so
+    /// Returns whether the ends are too large for a core's own cache, so that fetching ahead pays. Flows come and go, so
     /// this is asked again and again.
     pub fn is_large(&self) -> bool {
         exceeds_cache(self.senders.size() + self.receivers.size())
@@ -74,14 +74,14 @@ impl Hosts {
         }
     }
 
-    /// A packet reached its host. Answers true if the host handles it at once, false if it takes time to look at it.
+    /// A packet reached its host. Returns true if the host handles it at once, false if it takes time to look at it.
     #[inline]
     pub fn reach(&mut self, id: PacketId, net: &mut Network) -> bool {
         if matches!(self.delay, Delay::Fixed(Span::ZERO)) {
             return true;
         }
-        let parcel = &net.slab[id];
-        let (flow, is_for_receiver) = (parcel.flow, parcel.packet.kind().is_for_receiver());
+        let routed = &net.slab[id];
+        let (flow, is_for_receiver) = (routed.flow, routed.packet.kind().is_for_receiver());
         let end = if is_for_receiver {
             self.receivers.get(flow).map(|receiving| &receiving.end)
         } else {
@@ -99,7 +99,7 @@ impl Hosts {
     /// Lets a port, of a host or a switch, send what it can at once, and sees to it that it wakes for the rest.
     #[inline]
     pub fn use_any_port(&mut self, port: PortId, net: &mut Network) {
-        match net.ports[port].card {
+        match net.ports[port].nic {
             None => net.use_switch_port(port),
             Some(_) => self.use_port(port, net),
         }
@@ -107,13 +107,13 @@ impl Hosts {
 
     /// Lets a host's port send what it can at once, and sees to it that it wakes for the rest.
     pub fn use_port(&mut self, port: PortId, net: &mut Network) {
-        let Some(card) = net.card_alone(port) else { return self.use_port_in_turn(port, net) };
-        if let Some((class, slot)) = net.turn_alone(card)
-            && !self.pull_from(slot, port, card, class, net)
+        let Some(nic) = net.nic_alone(port) else { return self.use_port_in_turn(port, net) };
+        if let Some((class, slot)) = net.turn_alone(nic)
+            && !self.pull_from(slot, port, nic, class, net)
         {
-            self.pull(port, card, class, net);
+            self.pull(port, nic, class, net);
         }
-        net.rearm_for_flows(port, card);
+        net.rearm_for_flows(port, nic);
     }
 
     /// As [`Hosts::use_port`], where other packets than those of flows may wait, or the port may not be used.
@@ -122,8 +122,8 @@ impl Hosts {
         if net.ports[port].is_free(net.now()) {
             match net.next(port) {
                 Next::Pull(class) => {
-                    let card = net.ports[port].card.expect("a port that has flows has a card");
-                    self.pull(port, card, class, net);
+                    let nic = net.ports[port].nic.expect("a port that has flows has a NIC");
+                    self.pull(port, nic, class, net);
                 }
                 Next::Send(id) => net.transmit(port, id),
                 Next::Rest => {}
@@ -134,22 +134,22 @@ impl Hosts {
 
     /// Asks the flows of a class in turn for a packet, until one has it.
     #[inline(always)]
-    fn pull(&mut self, port: PortId, card: CardId, class: ClassId, net: &mut Network) {
-        while let Some(slot) = net.cards[card].pop(class) {
-            if self.pull_from(slot, port, card, class, net) {
+    fn pull(&mut self, port: PortId, nic: NicId, class: ClassId, net: &mut Network) {
+        while let Some(slot) = net.nics[nic].pop(class) {
+            if self.pull_from(slot, port, nic, class, net) {
                 return;
             }
         }
     }
 
-    /// Asks a flow, whose turn it is, for a packet. Answers whether the port sends one. Not inlined, since it holds the code
+    /// Asks a flow, whose turn it is, for a packet. Returns whether the port sends one. Not inlined, since it holds the code
     /// of all transports.
     #[inline(never)]
     fn pull_from(
         &mut self,
         slot: FlowSlot,
         port: PortId,
-        card: CardId,
+        nic: NicId,
         class: ClassId,
         net: &mut Network,
     ) -> bool {
@@ -158,9 +158,9 @@ impl Hosts {
         debug_assert_eq!(sending.end.host.node(), net.ports[port].owner, "a flow in another host's turn");
         let Some(pulled) = sending.pull(protocols, slot, class, net) else { return false };
         if pulled.more {
-            net.cards[card].push(class, slot);
+            net.nics[nic].push(class, slot);
         } else if let Some(at) = pulled.parks_until {
-            net.cards[card].park(class, slot, at);
+            net.nics[nic].park(class, slot, at);
             net.parked_until = net.parked_until.max(at);
         }
         if pulled.has_finished {
@@ -176,13 +176,13 @@ impl Hosts {
         true
     }
 
-    /// Drives a sending end. Answers its state, unless the flow is over.
+    /// Drives a sending end. Returns its state, unless the flow is over.
     #[inline]
     pub fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> Option<Standing> {
         let (sending, protocols) = self.senders.with_protocols(slot)?;
         if !input.is_of_host() {
             let now = net.now();
-            net.card(net.paths.first_port(sending.end.route)).settle_through(now);
+            net.nic(net.paths.first_port(sending.end.route)).settle_through(now);
         }
         let standing = sending.drive(protocols, slot, input, net);
         if standing.wants_transmit && !sending.end.in_turn {
@@ -203,12 +203,12 @@ impl Hosts {
     #[inline(always)]
     fn take_turn(&mut self, port: PortId, class: ClassId, slot: FlowSlot, net: &mut Network) {
         let now = net.now();
-        let card = net.card(port);
-        card.settle_before(now);
-        let has_any = card.has_any();
-        match net.card_alone(port).filter(|_| !has_any) {
+        let nic = net.nic(port);
+        nic.settle_before(now);
+        let has_any = nic.has_any();
+        match net.nic_alone(port).filter(|_| !has_any) {
             None => self.wait_for_turn(port, class, slot, net),
-            Some(card) if self.pull_from(slot, port, card, class, net) => net.rearm_for_flows(port, card),
+            Some(nic) if self.pull_from(slot, port, nic, class, net) => net.rearm_for_flows(port, nic),
             Some(_) => self.use_port(port, net),
         }
     }
@@ -232,9 +232,9 @@ impl Hosts {
             return self.fill(class, slot, net);
         }
         let now = net.now();
-        let card = net.card(port);
-        card.settle_before(now);
-        card.push(class, slot);
+        let nic = net.nic(port);
+        nic.settle_before(now);
+        nic.push(class, slot);
         self.use_port(port, net);
     }
 
@@ -255,7 +255,7 @@ impl Hosts {
         }
     }
 
-    /// Drives a receiving end. Answers its state, unless the flow is over or its timer was overtaken.
+    /// Drives a receiving end. Returns its state, unless the flow is over or its timer was overtaken.
     #[inline]
     pub fn drive_receiver(
         &mut self,
@@ -311,7 +311,7 @@ impl Hosts {
         }
     }
 
-    /// A timer event of a sending end came. Answers whether the end must be driven.
+    /// A timer event of a sending end came. Returns whether the end must be driven.
     #[inline]
     pub fn sender_wakes(&mut self, slot: FlowSlot, net: &mut Network) -> bool {
         let wakes = self.senders.get_mut(slot).is_some_and(|sending| sending.end.timer.fires(net.now()));
@@ -343,7 +343,7 @@ impl Hosts {
         ];
         for (_, class) in turns.into_iter().filter(|(waits, _)| *waits) {
             let ports = topology.ports_of(sending.end.host.node());
-            ports.iter().for_each(|&port| net.card(port).leave(class, slot));
+            ports.iter().for_each(|&port| net.nic(port).leave(class, slot));
         }
         Some(sending)
     }

@@ -35,7 +35,7 @@ pub struct End {
 }
 
 impl End {
-    /// An end before its first input.
+    /// Returns an end before its first input.
     pub fn new(rng: Rng, host: HostId, route: Route, classes: Classes) -> End {
         End {
             rng,
@@ -68,7 +68,7 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// The class of a packet of a kind, unless it is unscheduled data.
+    /// Returns the class of a packet of a kind, unless it is unscheduled data.
     #[inline]
     pub fn of(&self, kind: Kind) -> ClassId {
         if kind == Kind::Credit { self.credit } else { self.of_other(kind) }
@@ -124,12 +124,12 @@ pub struct Receiving {
 }
 
 impl Sending {
-    /// A sending end to which nothing has been written yet.
+    /// Returns a sending end to which nothing has been written yet.
     pub fn new(sender: Place, end: End) -> Sending {
         Sending { sender, end, written: 0, messages: Messages::default() }
     }
 
-    /// Adds a message of `bytes` to what the end must send. Answers the offset after its last byte.
+    /// Adds a message of `bytes` to what the end must send. Returns the offset after its last byte.
     pub fn add_message(&mut self, bytes: u64) -> u64 {
         self.written += bytes;
         self.messages.push(self.written);
@@ -138,13 +138,13 @@ impl Sending {
 }
 
 impl Receiving {
-    /// A receiving end that waits for no message yet.
+    /// Returns a receiving end that waits for no message yet.
     pub fn new(receiver: Place, end: End, name: FlowName, shim: Option<ShimId>) -> Receiving {
         let FlowName { traffic, number } = name;
         Receiving { receiver, end, traffic, number, shim, messages: Messages::default() }
     }
 
-    /// The name of the flow.
+    /// Returns the name of the flow.
     pub fn name(&self) -> FlowName {
         FlowName { traffic: self.traffic, number: self.number }
     }
@@ -226,38 +226,38 @@ impl<T: OneEnd> Ends<T> {
         Some(end)
     }
 
-    /// The ends with the places of their flows, and the protocols of all.
+    /// Returns the ends with the places of their flows, and the protocols of all.
     pub fn into_parts(self) -> (impl Iterator<Item = (FlowSlot, T)>, T::Protocols) {
         let Ends { places, mut ends, free: _, protocols } = self;
         let placed = places.ids().zip(places).filter_map(move |(slot, id)| Some((slot, ends[id?].take()?)));
         (placed, protocols)
     }
 
-    /// The end of a flow and the protocols of all, to be changed, if the end is here and alive.
+    /// Returns the end of a flow and the protocols of all, to be changed, if the end is here and alive.
     #[inline(always)]
     pub fn with_protocols(&mut self, slot: FlowSlot) -> Option<(&mut T, &mut T::Protocols)> {
         let end = self.ends.get_mut((*self.places.get(slot)?)?)?.as_mut()?;
         Some((end, &mut self.protocols))
     }
 
-    /// The memory of the ends, their protocols left out, in bytes.
+    /// Returns the memory of the ends, their protocols left out, in bytes.
     pub fn size(&self) -> usize {
         self.ends.size()
     }
 
-    /// The address of the end of a flow, to be fetched ahead.
+    /// Returns the address of the end of a flow, to be fetched ahead.
     #[inline]
     pub fn address(&self, slot: FlowSlot) -> *const u8 {
         self.get(slot).map_or(std::ptr::null(), |end| std::ptr::from_ref(end).cast())
     }
 
-    /// The end of a flow, if it is here and alive.
+    /// Returns the end of a flow, if it is here and alive.
     #[inline(always)]
     pub fn get(&self, slot: FlowSlot) -> Option<&T> {
         self.ends.get((*self.places.get(slot)?)?)?.as_ref()
     }
 
-    /// The end of a flow, to be changed, if it is here and alive.
+    /// Returns the end of a flow, to be changed, if it is here and alive.
     #[inline]
     pub fn get_mut(&mut self, slot: FlowSlot) -> Option<&mut T> {
         self.ends.get_mut((*self.places.get(slot)?)?)?.as_mut()

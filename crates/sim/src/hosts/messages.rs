@@ -29,13 +29,13 @@ impl Messages {
         }
     }
 
-    /// Answers whether the first message is done when so many bytes of the flow are.
+    /// Returns whether the first message is done when so many bytes of the flow are.
     #[inline]
     pub fn has_done(&self, bytes: u64) -> bool {
         self.first <= bytes
     }
 
-    /// Takes the first message if it is done when so many bytes of the flow are. Answers whether it was.
+    /// Takes the first message if it is done when so many bytes of the flow are. Returns whether it was.
     pub fn pop(&mut self, bytes: u64) -> bool {
         let is_done = self.has_done(bytes) && self.first != u64::MAX;
         if is_done {
@@ -44,7 +44,7 @@ impl Messages {
         is_done
     }
 
-    /// The offset after the last byte of the first message, if there is one.
+    /// Returns the offset after the last byte of the first message, if there is one.
     pub fn first(&self) -> Option<u64> {
         Some(self.first).filter(|&end| end != u64::MAX)
     }

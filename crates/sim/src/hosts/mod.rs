@@ -1,20 +1,20 @@
-//! Hosts: the ends of flows, what sits between them and the network card, and how both are driven.
+//! Hosts: the ends of flows, what sits between them and the NIC, and how both are driven.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `ends.rs`, `messages.rs` | the two ends of flows, and the messages that each waits for |
-//! | `glance.rs` | a flow as a sample or a viewer sees it |
+//! | `flow_snapshot.rs` | snapshots of flows for samples and viewers |
 //! | `drive.rs` | one end through one input: what it sends enters the network, its timer is set |
 //! | `pull.rs` | the turn of a sending end: it is asked for a packet of data |
 //! | `parking.rs` | flows that their port's wake-up serves, instead of one of their own |
-//! | `shims.rs` | shims between receivers and network cards |
+//! | `shims.rs` | shims between receivers and NICs |
 //! | `recut.rs` | the hosts of a run that goes on in other parts |
 //! | `driver.rs` | [`Hosts`], which owns all of these: packets that arrive, turns to send, timers |
 
 mod drive;
 mod driver;
 mod ends;
-mod glance;
+mod flow_snapshot;
 mod messages;
 mod parking;
 mod pull;
@@ -24,4 +24,4 @@ mod shims;
 pub use drive::Input;
 pub use driver::Hosts;
 pub use ends::{Classes, End, FlowName, Receiving, Sending};
-pub use glance::{Glance, Shown};
+pub use flow_snapshot::{FlowSnapshot, Shown};

@@ -2,10 +2,10 @@
 //!
 //! Where paces are whole nanoseconds, as in HPCC's ns-3 code, the pace of a flow at line rate ends up to a nanosecond
 //! before its own frame has left the port. The flow would be woken, join the round robin, and wait for the port's
-//! wake-up. So it is not woken: the port's card keeps it until the port wakes. All is as if it had joined the round
+//! wake-up. So it is not woken: the port's NIC keeps it until the port wakes. All is as if it had joined the round
 //! robin at the end of its pace:
 //!
-//! - Whoever uses the card after that time finds it there (`Card::settle_before`).
+//! - Whoever uses the NIC after that time finds it there (`Nic::settle_before`).
 //! - An input before that time after which the flow wants to be woken at another one ends the parking, and the wake-up
 //!   at the end of the pace is scheduled after all. So does a pause of the port.
 //! - Flows of a host whose paces end in one instant join in the order in which their wake-ups were scheduled. Those
@@ -15,26 +15,26 @@
 use super::driver::Hosts;
 use super::ends::End;
 use crate::engine::EventKind;
+use crate::fast_paths::tests_forbid;
 use crate::ids::FlowSlot;
 use crate::net::Network;
-use crate::short_ways::tests_forbid;
 use clearway_topology::PortId;
 use clearway_units::Time;
 
 impl End {
-    /// The end of the pace for which a sending end is parked at its port, if it is.
+    /// Returns the end of the pace for which a sending end is parked at its port, if it is.
     #[inline]
     pub fn parked(&self, flow: FlowSlot, net: &mut Network) -> Option<Time> {
         if !self.in_turn {
             return None;
         }
         let now = net.now();
-        let card = net.card(net.paths.first_port(self.route));
-        card.settle_before(now);
-        card.parked().filter(|parked| parked.flow == flow).map(|parked| parked.at)
+        let nic = net.nic(net.paths.first_port(self.route));
+        nic.settle_before(now);
+        nic.parked().filter(|parked| parked.flow == flow).map(|parked| parked.at)
     }
 
-    /// Answers whether the end may be parked until the end of its pace, where it wants to be woken for anything else at
+    /// Returns whether the end may be parked until the end of its pace, where it wants to be woken for anything else at
     /// `other`, and a packet of `wire` bytes is about to leave at a port: the frame takes longer than the pace, and the
     /// wake-ups that are scheduled serve for the rest.
     #[inline(always)]
@@ -53,7 +53,7 @@ impl End {
     #[inline(never)]
     pub fn unpark(&mut self, flow: FlowSlot, at: Time, net: &mut Network) {
         let port = net.paths.first_port(self.route);
-        net.card(port).unpark();
+        net.nic(port).unpark();
         self.in_turn = false;
         if let Some(at) = self.timer.arm(at, net.now()) {
             net.agenda.at_host(self.host, at, EventKind::SenderTimer(flow));
@@ -68,7 +68,7 @@ impl End {
     #[inline(never)]
     pub fn keep_order(&self, at: Time, net: &mut Network) {
         let port = net.paths.first_port(self.route);
-        if let Some(parked) = net.card(port).parked().filter(|parked| parked.at == at) {
+        if let Some(parked) = net.nic(port).parked().filter(|parked| parked.at == at) {
             net.agenda.at_host(self.host, at, EventKind::SenderTimer(parked.flow));
         }
     }
@@ -82,31 +82,31 @@ impl Hosts {
         let Some(sending) = self.senders.get(flow).filter(|sending| sending.end.in_turn) else { return };
         let port = net.paths.first_port(sending.end.route);
         let now = net.now();
-        let card = net.card(port);
-        if card.parked().is_some_and(|parked| parked.flow == flow && parked.at == now) {
-            card.settle_through(now);
+        let nic = net.nic(port);
+        if nic.parked().is_some_and(|parked| parked.flow == flow && parked.at == now) {
+            nic.settle_through(now);
         }
     }
 
     /// A port is about to obey a pause frame: its parked flow will be woken at the end of its pace.
     pub fn unpark(&mut self, port: PortId, net: &mut Network) {
-        if net.ports[port].card.is_none() {
+        if net.ports[port].nic.is_none() {
             return;
         }
         let now = net.now();
-        let card = net.card(port);
-        card.settle_before(now);
-        let Some(parked) = card.parked() else { return };
-        let sending = self.senders.get_mut(parked.flow).expect("a flow leaves its card before it ends");
+        let nic = net.nic(port);
+        nic.settle_before(now);
+        let Some(parked) = nic.parked() else { return };
+        let sending = self.senders.get_mut(parked.flow).expect("a flow leaves its NIC before it ends");
         sending.end.unpark(parked.flow, parked.at, net);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::fast_paths::tests::{FRAMING, ns, run};
     use crate::model::{Fault, Flow, Model, Pattern};
     use crate::ports::network_for;
-    use crate::short_ways::tests::{FRAMING, ns, run};
     use clearway_proto::{AnyTransport, Framing};
     use clearway_topology::{NodeId, PortId, Star};
     use clearway_units::{Bytes, Rate, Span};

@@ -7,7 +7,7 @@ use std::mem::swap;
 
 impl Hosts {
     /// Hands all that the hosts of a part have over to those of the parts of another cut. `was_here` tells which hosts were
-    /// in the part, and `part_of` in which one a host is now. Answers the new ids of the shims.
+    /// in the part, and `part_of` in which one a host is now. Returns the new ids of the shims.
     pub fn hand_over(
         self,
         to: &mut [&mut Hosts],
@@ -34,7 +34,7 @@ impl Hosts {
         for host in rngs.ids().filter(|&host| was_here(host)) {
             swap(&mut to[part_of(host)].rngs[host], &mut rngs[host]);
         }
-        // The whole run hears of flows in the order of their places, whichever part tells of them.
+        // The whole run reads of flows in the order of their slots, whichever part noted them.
         to[0].finished.extend(finished);
         ids
     }

@@ -1,4 +1,4 @@
-//! Shims: what sits between the receivers of a host and its network card, one for each transport that has one. Traffic
+//! Shims: what sits between the receivers of a host and its NIC, one for each transport that has one. Traffic
 //! entries whose transports have the same settings share it: how a scenario is cut into entries changes no protocol.
 
 use crate::ids::{HostId, Id, IdVec, ShimId, TrafficId};
@@ -30,14 +30,14 @@ pub struct HostShim {
 }
 
 impl HostShim {
-    /// Sees to it that the shim is woken when it wants to be. Answers the time for which the caller must schedule an
+    /// Sees to it that the shim is woken when it wants to be. Returns the time for which the caller must schedule an
     /// event, if any.
     #[must_use = "without the event, the shim is never woken"]
     pub fn arm(&mut self, now: Time) -> Option<Time> {
         self.timer.arm(self.shim.next_timeout(), now)
     }
 
-    /// A timer event of the shim came. Answers whether it is the one that counts.
+    /// A timer event of the shim came. Returns whether it is the one that counts.
     pub fn wake(&mut self, now: Time) -> bool {
         let counts = self.timer.fires(now);
         if counts && self.shim.next_timeout() <= now {
@@ -57,8 +57,8 @@ impl Shims {
         Shims { firsts, shims: IdVec::new(), known: BTreeMap::new() }
     }
 
-    /// The shim of a host for a traffic entry, which `make` makes when the first flow needs it; `None` for a transport
-    /// without one.
+    /// Returns the shim of a host for a traffic entry, which `make` makes when the first flow needs it; `None` for a
+    /// transport without one.
     pub fn of_host(
         &mut self,
         traffic: TrafficId,
@@ -80,7 +80,7 @@ impl Shims {
         id
     }
 
-    /// Hands over all shims with the first traffic entries of their transports. Answers the ids that `give` answers, by
+    /// Hands over all shims with the first traffic entries of their transports. Returns the ids that `give` returns, by
     /// those here.
     pub fn hand_over(self, mut give: impl FnMut(TrafficId, HostShim) -> ShimId) -> IdVec<ShimId, ShimId> {
         let Shims { shims, known, .. } = self;
@@ -90,12 +90,12 @@ impl Shims {
         traffic.into_iter().zip(shims).map(|((_, traffic), shim)| give(traffic, shim)).collect()
     }
 
-    /// A shim.
+    /// Returns a shim.
     pub fn get_mut(&mut self, id: ShimId) -> &mut HostShim {
         &mut self.shims[id]
     }
 
-    /// The counts of all shims, by the first traffic entry of the transport and by host.
+    /// Returns the counts of all shims, by the first traffic entry of the transport and by host.
     pub fn stats(&self) -> impl Iterator<Item = (TrafficId, HostId, ShimStats)> {
         self.known.iter().map(|(&(traffic, host), &id)| (traffic, host, self.shims[id].shim.stats()))
     }

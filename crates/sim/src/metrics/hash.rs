@@ -79,7 +79,7 @@ pub enum Hashed {
 }
 
 impl Hashed {
-    /// The runs whose hashes cover a column of a table that does not tell of the observation.
+    /// Returns the runs whose hashes cover a column of a table that does not tell of the observation.
     pub(super) fn of(table: &str, column: &str) -> Hashed {
         let first: &[&str] = match table {
             "flows" => &FLOWS,

@@ -133,7 +133,7 @@ pub struct Livelock {
 }
 
 impl Ended {
-    /// The name of the reason in summaries.
+    /// Returns the name of the reason in summaries.
     pub fn name(self) -> &'static str {
         match self {
             Ended::Complete => "complete",
@@ -146,7 +146,7 @@ impl Ended {
         }
     }
 
-    /// Answers whether the run was ended at a point that says nothing about the network. What the last instant leaves
+    /// Returns whether the run was ended at a point that says nothing about the network. What the last instant leaves
     /// behind then depends on that point.
     pub fn is_cut_off(self) -> bool {
         matches!(self, Ended::Livelocked | Ended::OutOfMemory | Ended::Interrupted)

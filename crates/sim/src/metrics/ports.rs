@@ -8,7 +8,7 @@ use crate::traffic::tier_name;
 use clearway_topology::{NodeId, PortId};
 use clearway_units::sort_by_key;
 
-/// The table of output ports, in the order of their ids, with what was measured of each in the window.
+/// Returns the table of output ports, in the order of their ids, with what was measured of each in the window.
 pub fn port_table(model: &Model, nets: &Networks, measured: Vec<PortWindow>) -> Table {
     let observed = window_columns(&measured);
     drop(measured);
@@ -20,7 +20,7 @@ pub fn port_table(model: &Model, nets: &Networks, measured: Vec<PortWindow>) -> 
     table
 }
 
-/// The columns of the window of measurement.
+/// Returns the columns of the window of measurement.
 fn window_columns(ports: &[PortWindow]) -> [Described; 9] {
     let ints = |of: fn(&PortWindow) -> u64| Values::sparse_ints(ports.iter().map(of));
     let reals = |of: fn(&PortWindow) -> f64| Values::sparse_reals(ports.iter().map(of));
@@ -96,7 +96,7 @@ impl Ports<'_> {
         Values::sparse_reals(self.nets.ports().map(of))
     }
 
-    /// The columns that tell ports apart.
+    /// Returns the columns that tell ports apart.
     fn places(&self) -> [Described; 3] {
         let topology = &self.model.topology;
         let names = self.nets.ports().map(|port| topology.port_name(port)).collect();
@@ -110,14 +110,14 @@ impl Ports<'_> {
         ]
     }
 
-    /// The tiers that a port joins, the sending one first.
+    /// Returns the tiers that a port joins, the sending one first.
     fn tier(&self, port: PortId) -> (u8, u8) {
         let topology = &self.model.topology;
         let level = |node: NodeId| topology.nodes()[node.index()].tier;
         (level(topology.port(port).from), level(topology.port(port).to))
     }
 
-    /// All pairs of tiers that ports join, in order.
+    /// Returns all pairs of tiers that ports join, in order.
     fn tiers(&self) -> Vec<(u8, u8)> {
         let mut tiers: Vec<(u8, u8)> = self.nets.ports().map(|port| self.tier(port)).collect();
         sort_by_key(&mut tiers, |tiers| *tiers);
@@ -125,7 +125,7 @@ impl Ports<'_> {
         tiers
     }
 
-    /// The columns of packets sent.
+    /// Returns the columns of packets sent.
     fn sent(&self) -> [Described; 5] {
         let sent = |port: PortId| self.nets.of(port).sent(port);
         let seconds = self.nets.now().as_secs_f64();
@@ -147,7 +147,7 @@ impl Ports<'_> {
         ]
     }
 
-    /// The columns of packets and credits that waited.
+    /// Returns the columns of packets and credits that waited.
     fn queues(&self) -> [Described; 4] {
         let (nets, now) = (self.nets, self.nets.now());
         [
@@ -182,7 +182,8 @@ impl Ports<'_> {
         ]
     }
 
-    /// The column of what packets that came found waiting. Most runs were recorded without it, so the hash leaves it out.
+    /// Returns the column of what packets that came found waiting. Most runs were recorded without it, so the hash
+    /// leaves it out.
     fn met(&self) -> Described {
         let mean = |port| self.nets.of(port).queue_mean_arrivals_bytes(port);
         (
@@ -194,7 +195,7 @@ impl Ports<'_> {
         )
     }
 
-    /// The columns of marks and of dropped packets.
+    /// Returns the columns of marks and of dropped packets.
     fn losses(&self) -> impl Iterator<Item = Described> {
         let marks = (
             "marks",
@@ -208,7 +209,7 @@ impl Ports<'_> {
         std::iter::once(marks).chain(DropReason::ALL.map(dropped))
     }
 
-    /// The columns of flow control, where there is any.
+    /// Returns the columns of flow control, where there is any.
     fn pauses(&self) -> Vec<Described> {
         if self.nets.stopped(PortId(0)).is_none() {
             return Vec::new();

@@ -38,17 +38,17 @@ pub struct Record {
 }
 
 impl Record {
-    /// The key by which rows are in order.
+    /// Returns the key by which rows are in order.
     pub fn order(&self) -> (Time, TrafficId, u64) {
         (self.start, self.traffic, self.number)
     }
 
-    /// The counts of what both ends did for these bytes, as far as they are known.
+    /// Returns the counts of what both ends did for these bytes, as far as they are known.
     pub fn stats(&self) -> &Stats {
         self.stats.as_deref().unwrap_or(&Stats::ZERO)
     }
 
-    /// The number of bytes to send; zero while that is open.
+    /// Returns the number of bytes to send; zero while that is open.
     pub fn bytes(&self) -> u64 {
         self.size.get().unwrap_or(0)
     }
@@ -59,13 +59,13 @@ impl Record {
     }
 }
 
-/// The slowdown of a flow that took `fct` and would take `ideal` alone. A flow that was stopped before its first byte
-/// had nothing to be slow with: its slowdown is 1.
+/// Returns the slowdown of a flow that took `fct` and would take `ideal` alone. A flow that was stopped before its
+/// first byte had nothing to be slow with: its slowdown is 1.
 pub fn slowdown(fct: Span, ideal: Span) -> f64 {
     if ideal.is_zero() { 1.0 } else { fct.ratio(ideal) }
 }
 
-/// The table of flows, in the order of their starts and then of their numbers.
+/// Returns the table of flows, in the order of their starts and then of their numbers.
 pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
     clearway_units::sort_by_key(&mut records, Record::order);
     let flows = Flows { model, records: &records };
@@ -93,7 +93,7 @@ impl Flows<'_> {
         Values::F64(self.records.iter().map(of).collect())
     }
 
-    /// The columns that tell flows apart.
+    /// Returns the columns that tell flows apart.
     fn places(&self) -> [Described; 6] {
         let traffic = &self.model.traffic;
         let names = traffic.iter().map(|entry| entry.name.clone()).collect();
@@ -126,7 +126,7 @@ impl Flows<'_> {
         ]
     }
 
-    /// The columns of times.
+    /// Returns the columns of times.
     fn times(&self) -> [Described; 5] {
         let fct = |record: &Record| record.end.get().map(|end| end - record.start);
         let acked = |record: &Record| record.acknowledged.get().map(|known| known - record.start);
@@ -161,7 +161,7 @@ impl Flows<'_> {
         ]
     }
 
-    /// The columns of bytes and data packets.
+    /// Returns the columns of bytes and data packets.
     fn packets(&self) -> [Described; 4] {
         [
             (
@@ -191,7 +191,7 @@ impl Flows<'_> {
         ]
     }
 
-    /// The columns of credits.
+    /// Returns the columns of credits.
     fn credits(&self) -> [Described; 3] {
         [
             (
@@ -215,7 +215,7 @@ impl Flows<'_> {
         ]
     }
 
-    /// The column of CNPs, if a transport of the scenario counts them.
+    /// Returns the column of CNPs, if a transport of the scenario counts them.
     fn cnps(&self) -> Option<Described> {
         let counted = self.model.traffic.iter().any(|entry| entry.transport.info().counts_cnps);
         let doc =
@@ -223,7 +223,7 @@ impl Flows<'_> {
         counted.then(|| ("notices", "", doc, self.ints(|r| r.stats().rare().notifications)))
     }
 
-    /// The column of repeated requests and stops, if a transport of the scenario uses credits.
+    /// Returns the column of repeated requests and stops, if a transport of the scenario uses credits.
     fn repeated_signals(&self) -> Option<Described> {
         let has_credits = self.model.traffic.iter().any(|entry| entry.transport.needs().credits.is_some());
         let doc = "requests for credits and stops that were sent again, since no answer came in time; no data was lost";

@@ -22,7 +22,7 @@ pub trait Spool: Send {
     /// If there can't be one; the run then has no result.
     fn open(&mut self) -> io::Result<Box<dyn Store>>;
 
-    /// The number of rows that leave memory together.
+    /// Returns the number of rows that leave memory together.
     fn part_rows(&self) -> usize;
 
     /// Opens the file that an earlier process filled, without what follows its first `len` bytes.
@@ -82,37 +82,37 @@ impl Rows {
         Rows { spool: Some(spool), ..Rows::default() }
     }
 
-    /// The number of rows of a part if parts go to a file; more than there can be if not.
+    /// Returns the number of rows of a part if parts go to a file; more than there can be if not.
     pub fn part_rows(&self) -> usize {
         self.spool.as_ref().map_or(usize::MAX, |spool| spool.part_rows())
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// Answers whether there are no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// The number of parts.
+    /// Returns the number of parts.
     pub fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// Answers whether rows lie in a file.
+    /// Returns whether rows lie in a file.
     pub fn is_stored(&self) -> bool {
         self.store.is_some()
     }
 
-    /// The fault of the file, after which rows are lost.
+    /// Returns the fault of the file, after which rows are lost.
     pub fn take_failure(&mut self) -> Option<io::Error> {
         self.failed.take()
     }
 
-    /// Answers whether the file failed.
+    /// Returns whether the file failed.
     pub fn has_failed(&self) -> bool {
         self.failed.is_some()
     }
@@ -271,7 +271,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Shows the values of a column part by part, until `found` answers true; answers whether it did.
+    /// Shows the values of a column part by part, until `found` returns true. Returns whether it did.
     fn any(&mut self, index: usize, mut found: impl FnMut(&Values) -> bool) -> io::Result<bool> {
         for part in &self.parts {
             let is_found = match part {

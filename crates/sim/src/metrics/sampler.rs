@@ -2,7 +2,7 @@
 
 use super::rows::{Rows, Spool};
 use super::table::{Table, Values};
-use crate::hosts::{FlowName, Glance};
+use crate::hosts::{FlowName, FlowSnapshot};
 use crate::ids::{Id, SeriesId, TrafficId};
 use crate::model::{Model, Probe};
 use crate::net::{DropReason, Networks};
@@ -63,7 +63,7 @@ impl<'a> At<'a> {
         &self.model.samples[self.series.index()].what
     }
 
-    /// The time between two samples, in seconds.
+    /// Returns the time between two samples, in seconds.
     fn seconds(&self) -> f64 {
         self.model.samples[self.series.index()].every.as_secs_f64()
     }
@@ -106,7 +106,7 @@ quantities! {
 }
 
 impl Quantity {
-    /// The packets dropped for a reason.
+    /// Returns the packets dropped for a reason.
     fn dropped(why: DropReason) -> Quantity {
         match why {
             DropReason::Buffer => Quantity::DropsBuffer,
@@ -118,12 +118,12 @@ impl Quantity {
 }
 
 impl Sampler {
-    /// A sampler whose rows leave memory if there is a spool.
+    /// Returns a sampler whose rows leave memory if there is a spool.
     pub fn new(spool: Option<Box<dyn Spool>>) -> Sampler {
         Sampler { rows: spool.map(Rows::spooled).unwrap_or_default(), ..Sampler::default() }
     }
 
-    /// Answers whether rows were lost, since the file failed.
+    /// Returns whether rows were lost, since the file failed.
     pub fn has_failed(&self) -> bool {
         self.rows.has_failed()
     }
@@ -150,7 +150,7 @@ impl Sampler {
     }
 
     /// Takes one sample of a series.
-    pub fn sample(&mut self, series: SeriesId, model: &Model, nets: &Networks, flows: &[Glance]) {
+    pub fn sample(&mut self, series: SeriesId, model: &Model, nets: &Networks, flows: &[FlowSnapshot]) {
         let probe = &model.samples[series.index()].what;
         // Round-trip times are not sampled at intervals: `Sampler::watch` is called for each.
         if matches!(probe, Probe::Rtt(_)) {
@@ -173,7 +173,7 @@ impl Sampler {
     }
 
     /// Takes one sample of a flow.
-    fn sample_flow(&mut self, at: At<'_>, flow: &Glance) {
+    fn sample_flow(&mut self, at: At<'_>, flow: &FlowSnapshot) {
         match at.probe() {
             Probe::Throughput(_) => {
                 let delivered = self.since(at, Quantity::Throughput, flow.delivered);
@@ -252,7 +252,7 @@ impl Sampler {
         self.push(at, quantity, since);
     }
 
-    /// The growth of a counter since the last sample.
+    /// Returns the growth of a counter since the last sample.
     fn since(&mut self, at: At<'_>, quantity: Quantity, counter: u64) -> f64 {
         self.now.insert((at.entity, quantity), counter);
         let before = self.before.get(&(at.entity, quantity)).copied();
@@ -343,7 +343,7 @@ impl Sampler {
         self.named(Entity::Flow(traffic, number), name)
     }
 
-    /// A port, and the index of its name.
+    /// Returns a port, and the index of its name.
     fn port_entity(&mut self, model: &Model, port: PortId) -> (Entity, u32) {
         self.named(Entity::Port(port), || model.topology.port_name(port))
     }

@@ -173,7 +173,7 @@ impl Column {
 }
 
 impl Values {
-    /// The bytes of a value.
+    /// Returns the bytes of a value.
     pub fn width(&self) -> usize {
         match self {
             Values::U64(_) | Values::F64(_) => 8,
@@ -181,7 +181,7 @@ impl Values {
         }
     }
 
-    /// The values as little-endian bytes, without the texts.
+    /// Returns the values as little-endian bytes, without the texts.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
             Values::U64(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
@@ -246,7 +246,7 @@ impl Values {
         }
     }
 
-    /// Answers whether a value is there other than zero, or the first text.
+    /// Returns whether a value is there other than zero, or the first text.
     pub fn count(&self) -> bool {
         match self {
             Values::U64(values) => values.iter().any(|value| *value != 0),

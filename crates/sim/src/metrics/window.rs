@@ -97,7 +97,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The window of a model whose first flow starts at `first_start`.
+    /// Returns the window of a model whose first flow starts at `first_start`.
     pub fn new(model: &Model, first_start: Time) -> Window {
         let is_open = |pattern: &Pattern| matches!(pattern, Pattern::Poisson(_));
         let arrivals_left = model.traffic.iter().filter(|entry| is_open(&entry.pattern)).count();
@@ -112,7 +112,7 @@ impl Window {
         window
     }
 
-    /// The times at which [`Window::turn`] must be called.
+    /// Returns the times at which [`Window::turn`] must be called.
     pub fn turns(&self) -> impl Iterator<Item = Time> + use<> {
         let opening = self.opening.is_none().then(|| self.opens_at());
         opening.into_iter().chain(self.measure.until)
@@ -132,7 +132,7 @@ impl Window {
         self.opening = Some(Opening { at: nets.now(), ports, maxima, flows });
     }
 
-    /// Notes that a Poisson traffic entry has started all its flows. Answers whether the window closes now, because it
+    /// Notes that a Poisson traffic entry has started all its flows. Returns whether the window closes now, because it
     /// was the last one, and the scenario sets no other time.
     pub fn ends_with_arrivals(&mut self) -> bool {
         self.arrivals_left -= 1;

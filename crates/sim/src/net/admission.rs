@@ -44,7 +44,7 @@ struct Red {
 }
 
 impl Admission {
-    /// The rules of `class` at a port of `rate`.
+    /// Returns the rules of `class` at a port of `rate`.
     pub fn new(class: &Class, rate: Rate, framing: Framing) -> Admission {
         let marker = class.marking.map(|marking| {
             let step = |threshold, packets| Marker::Step {
@@ -82,12 +82,12 @@ impl Admission {
         }
     }
 
-    /// The number of packets marked.
+    /// Returns the number of packets marked.
     pub fn marks(&self) -> u64 {
         self.marks
     }
 
-    /// Answers whether a packet of `wire` bytes may join a queue of this length.
+    /// Returns whether a packet of `wire` bytes may join a queue of this length.
     #[inline]
     pub fn has_room(&self, queue: Length, wire: u64) -> bool {
         queue.packets < self.limit_packets && queue.bytes + wire <= self.limit_bytes

@@ -1,7 +1,7 @@
 //! Double-entry books of packets, payload and credits: nothing appears or vanishes.
 
 use super::drop_reason::{ByReason, DropReason};
-use super::slab::{Parcel, Slab};
+use super::slab::{RoutedPacket, Slab};
 use clearway_proto::{Header, Packet};
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,7 @@ impl Books {
         self.cnps += matches!(packet.header, Header::Cnp) as u64;
     }
 
-    /// The books of two parts of a network together.
+    /// Returns the books of two parts of a network together.
     pub fn plus(&self, other: &Books) -> Books {
         let mut dropped = self.dropped;
         DropReason::ALL.into_iter().for_each(|why| dropped[why] = dropped[why].plus(&other.dropped[why]));
@@ -73,12 +73,12 @@ impl Books {
         }
     }
 
-    /// The books closed with the packets and the pause frames that are in the network now. The error says which do not
-    /// balance.
+    /// Returns the books closed with the packets and the pause frames that are in the network now. The error says which
+    /// do not balance.
     pub fn close(&self, slabs: &[&Slab], frames: u64) -> Result<[Lines; 3], String> {
         let mut in_flight = Count::default();
         let live = slabs.iter().flat_map(|slab| slab.iter_live());
-        live.for_each(|Parcel { packet, .. }| in_flight.add(packet));
+        live.for_each(|RoutedPacket { packet, .. }| in_flight.add(packet));
         let (sent, obeyed) = self.frames;
         if sent != obeyed + frames {
             return Err(format!(

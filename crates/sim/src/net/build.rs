@@ -2,7 +2,6 @@
 
 use super::admission::Admission;
 use super::books::Books;
-use super::cards::{Card, Cards};
 use super::credits::Credits;
 use super::data_queue::DataQueue;
 use super::exchange::Exchange;
@@ -10,6 +9,7 @@ use super::link::Loss;
 use super::mechanisms::{Mechanism, Mechanisms};
 use super::memory::Memory;
 use super::network::Network;
+use super::nics::{Nic, Nics};
 use super::notified::Notified;
 use super::paths::Paths;
 use super::plain::PlainQueue;
@@ -59,7 +59,7 @@ impl Network {
             queues: IdVec::new(),
             plain: IdVec::new(),
             credits: Credits::new(model),
-            cards: Cards::new(),
+            nics: Nics::new(),
             parked_until: Time::ZERO,
             arbiter: Arbiter::new(model),
             lone_class: None,
@@ -101,7 +101,7 @@ impl Network {
         net
     }
 
-    /// Answers for each port whether it is plain if it is a switch's (`plain.rs` says when).
+    /// Returns for each port whether it is plain if it is a switch's (`plain.rs` says when).
     fn may_be_plain(&self, model: &Model) -> IdVec<PortId, bool> {
         let PortModel { credit, credit_classes: _, classes, shared: _, mechanism } = &model.switch;
         let marks_leaving =
@@ -141,7 +141,7 @@ impl Network {
         let stream = || Rng::stream(model.seed, Entity::Port, (id.0 as u64) << 8 | 1 << 62);
         made.credits = kind.credit.map(|limit| self.credits.add_port(limit, kind, port.rate, stream));
         if is_host {
-            made.card = Some(self.cards.push(Card::new(kind.classes.len())));
+            made.nic = Some(self.nics.push(Nic::new(kind.classes.len())));
             made.control.set(ControlWork::QUEUES_DATA, model.host.queues_data);
         } else if let Some(mechanism) = &kind.mechanism {
             let protocol = mechanism.build(port.rate);

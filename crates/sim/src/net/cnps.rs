@@ -14,9 +14,9 @@ impl Network {
     #[inline(always)]
     pub(super) fn meet_mechanism(&mut self, port: PortId, mechanism: MechanismId, id: PacketId) {
         let state = self.port_state(&self.ports[port]);
-        let parcel = &self.slab[id];
-        let flow = self.notified.name(parcel.flow);
-        if self.mechanisms[mechanism].protocol.on_arrival(&parcel.packet, flow, state) {
+        let routed = &self.slab[id];
+        let flow = self.notified.name(routed.flow);
+        if self.mechanisms[mechanism].protocol.on_arrival(&routed.packet, flow, state) {
             self.arm_mechanism(mechanism);
         }
     }
@@ -49,7 +49,7 @@ impl Network {
     }
 
     /// Sends a notification from a port of a switch to the sender of a flow; `back` is the reverse of the route of the
-    /// flow's data. Answers false, and sends nothing, if the flow has been given another path since.
+    /// flow's data. Returns false, and sends nothing, if the flow has been given another path since.
     fn send_cnp(&mut self, port: PortId, flow: FlowSlot, back: Route, class: ClassId) -> bool {
         // On the way back the reverse of `port` leads to its switch; what follows leads on to the sender.
         let Some(way) = self.paths.behind(back, port.reverse()) else { return false };

@@ -35,7 +35,7 @@ struct ClassQueue {
 }
 
 impl CreditClasses {
-    /// The classes of a model, yet without ports; `None` if it has one class.
+    /// Returns the classes of a model, yet without ports; `None` if it has one class.
     pub fn new(model: &Model) -> Option<Box<CreditClasses>> {
         let classes = &model.switch.credit_classes;
         let members: Vec<(u8, u32)> = classes.iter().map(|class| (class.priority, class.weight)).collect();
@@ -53,13 +53,13 @@ impl CreditClasses {
         self.ports.push(PortClasses { classes, turns: self.order.turns() });
     }
 
-    /// Puts a credit into the queue of its class. Answers false if that has no room for it.
+    /// Puts a credit into the queue of its class. Returns false if that has no room for it.
     #[cold]
     pub fn push(&mut self, at: CreditsId, class: ClassId, credit: WaitingCredit, now: Time) -> bool {
         self.ports[at].classes[class].queue.push(credit, now)
     }
 
-    /// The queue of a class at a port, to be changed.
+    /// Returns the queue of a class at a port, to be changed.
     pub fn queue_mut(&mut self, at: CreditsId, class: ClassId) -> &mut CreditQueue {
         &mut self.ports[at].classes[class].queue
     }
@@ -80,7 +80,7 @@ impl CreditClasses {
         queue.queue.pop(now).map(|credit| credit.id)
     }
 
-    /// The time at which the limits may let a credit pass; `None` if none waits.
+    /// Returns the time at which the limits may let a credit pass; `None` if none waits.
     #[cold]
     pub fn ready_at(&mut self, at: CreditsId, common: &mut CreditLimiter, now: Time) -> Option<Time> {
         match self.pick(at, now) {
@@ -92,7 +92,8 @@ impl CreditClasses {
         }
     }
 
-    /// The class that goes next at a port, among those whose own limits allow it, and the size of its first credit.
+    /// Returns the class that goes next at a port, among those whose own limits allow it, and the size of its first
+    /// credit.
     fn pick(&mut self, at: CreditsId, now: Time) -> Option<(ClassId, u32)> {
         let port = &mut self.ports[at];
         // Scenarios have at most 64 classes.
@@ -115,19 +116,19 @@ impl CreditClasses {
         std::mem::swap(&mut self.ports[at], &mut others.ports[there]);
     }
 
-    /// The queues of a port, by class.
+    /// Returns the queues of a port, by class.
     pub fn queues(&self, at: CreditsId) -> impl Iterator<Item = &CreditQueue> {
         self.ports[at].classes.iter().map(|class| &class.queue)
     }
 
-    /// The queues of a port, by class, to be changed.
+    /// Returns the queues of a port, by class, to be changed.
     pub fn queues_mut(&mut self, at: CreditsId) -> impl Iterator<Item = &mut CreditQueue> {
         self.ports[at].classes.iter_mut().map(|class| &mut class.queue)
     }
 }
 
 impl ClassQueue {
-    /// The time at which the class' own limit lets its first credit pass: `now` or later; `None` if none waits.
+    /// Returns the time at which the class' own limit lets its first credit pass: `now` or later; `None` if none waits.
     fn ready_at(&mut self, now: Time) -> Option<Time> {
         let head = self.queue.head()?;
         let ready = |own: &mut CreditLimiter| own.ready_at(head.wire, now);

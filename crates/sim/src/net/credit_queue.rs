@@ -50,7 +50,7 @@ pub struct WaitingCredit {
 }
 
 impl CreditQueue {
-    /// An empty queue with this room.
+    /// Returns an empty queue with this room.
     pub fn new(room: CreditRoom) -> CreditQueue {
         let free = WaitingCredit { id: PacketId::from_index(0), wire: 0 };
         CreditQueue {
@@ -66,30 +66,30 @@ impl CreditQueue {
         }
     }
 
-    /// The number of credits that wait.
+    /// Returns the number of credits that wait.
     #[inline]
     pub fn packets(&self) -> u32 {
         self.packets
     }
 
-    /// The bytes on the wire that wait.
+    /// Returns the bytes on the wire that wait.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes.into()
     }
 
-    /// The most credits that ever waited.
+    /// Returns the most credits that ever waited.
     pub fn packets_max(&self) -> u32 {
         self.packets_max
     }
 
-    /// The integral of the credits that waited over the time from the start to `now`, in picoseconds.
+    /// Returns the integral of the credits that waited over the time from the start to `now`, in picoseconds.
     #[inline]
     pub fn packets_area(&self, now: Time) -> u128 {
         self.packets_area + wide_product(self.packets.into(), (now - self.since).as_ps())
     }
 
-    /// The number of credits that waited, averaged over the time from the start to `now`.
+    /// Returns the number of credits that waited, averaged over the time from the start to `now`.
     pub fn packets_mean(&self, now: Time) -> f64 {
         mean(self.packets_area(now), now)
     }
@@ -104,13 +104,13 @@ impl CreditQueue {
         self.packets_max = self.packets_max.max(before);
     }
 
-    /// The first credit, if any waits.
+    /// Returns the first credit, if any waits.
     #[inline(always)]
     pub fn head(&self) -> Option<WaitingCredit> {
         (self.packets > 0).then(|| *self.place(0))
     }
 
-    /// Adds a credit at the end, if the queue has room for it. Answers whether it has.
+    /// Adds a credit at the end, if the queue has room for it. Returns whether it has.
     #[inline(always)]
     pub fn push(&mut self, credit: WaitingCredit, now: Time) -> bool {
         let has_room = self.room.admits(self.packets, self.bytes(), credit.wire);
@@ -173,7 +173,7 @@ impl CreditQueue {
         Some(replaced.id)
     }
 
-    /// The credit at a place, counted from the first.
+    /// Returns the credit at a place, counted from the first.
     fn at(&self, number: usize) -> &WaitingCredit {
         match &self.behind {
             Some(behind) if number >= PLACES => &behind[number - PLACES],
@@ -203,7 +203,7 @@ impl CreditQueue {
         behind.for_each(|credit| credit.id = to.bring(from, credit.id));
     }
 
-    /// The credits that wait, the first one first.
+    /// Returns the credits that wait, the first one first.
     pub fn iter(&self) -> impl Iterator<Item = PacketId> {
         let in_place = (0..PLACES.min(self.packets as usize)).map(|number| self.place(number));
         in_place.chain(self.behind.iter().flat_map(|behind| behind.iter())).map(|credit| credit.id)
@@ -223,7 +223,7 @@ impl CreditQueue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::slab::Parcel;
+    use super::super::slab::RoutedPacket;
     use super::*;
     use clearway_proto::port::CreditShaping;
     use proptest::prelude::*;
@@ -304,12 +304,12 @@ mod tests {
         let (mut old, mut new) = (Slab::default(), Slab::default());
         let mut queue = CreditQueue::new(CreditShaping::PAPER.room(32));
         for wire in 80..100 {
-            let id = old.insert(Parcel::for_test(wire));
+            let id = old.insert(RoutedPacket::for_test(wire));
             assert!(queue.push(WaitingCredit { id, wire }, ps(0)));
         }
         // The first place is another one than that of the first credit, and more credits wait than have places.
         assert_eq!((0..5).filter_map(|_| queue.pop(ps(1))).map(|credit| credit.wire).last(), Some(84));
-        new.insert(Parcel::for_test(7));
+        new.insert(RoutedPacket::for_test(7));
         queue.bring(&old, &mut new);
         let wires: Vec<u32> = queue.iter().map(|id| new[id].packet.wire).collect();
         assert_eq!(wires, (85..100).collect::<Vec<_>>());

@@ -73,12 +73,12 @@ impl Credits {
         self.ports.push(PortCredits::new(limit, rate, stream))
     }
 
-    /// The memory that ports without classes of credits take, in bytes.
+    /// Returns the memory that ports without classes of credits take, in bytes.
     pub fn size(&self) -> usize {
         self.ports.size()
     }
 
-    /// The number of ports that have a limit for credits.
+    /// Returns the number of ports that have a limit for credits.
     #[inline]
     pub fn len(&self) -> usize {
         self.ports.len()
@@ -138,13 +138,13 @@ impl Credits {
         queue.replace(drawn, credit).map_or(Kept::Full, Kept::InPlaceOf)
     }
 
-    /// The credits of a port, if they have one class.
+    /// Returns the credits of a port, if they have one class.
     #[inline]
     pub fn of_one_class(&mut self, at: CreditsId) -> Option<&mut PortCredits> {
         if self.classes.is_none() { Some(&mut self.ports[at]) } else { None }
     }
 
-    /// Answers whether no credit waits at a port, as far as that is known without a look at several classes.
+    /// Returns whether no credit waits at a port, as far as that is known without a look at several classes.
     #[inline]
     pub fn has_none(&self, at: CreditsId) -> bool {
         self.classes.is_none() && self.ports[at].queue.packets() == 0
@@ -160,8 +160,8 @@ impl Credits {
         }
     }
 
-    /// The time at which the limits let the next credit pass; `None` if none waits. With several classes the limits may
-    /// turn out to forbid it even then, if another class has come first whose credit is larger.
+    /// Returns the time at which the limits let the next credit pass; `None` if none waits. With several classes the
+    /// limits may turn out to forbid it even then, if another class has come first whose credit is larger.
     #[inline]
     pub fn ready_at(&mut self, at: CreditsId, now: Time) -> Option<Time> {
         let port = &mut self.ports[at];
@@ -193,13 +193,13 @@ impl Credits {
         self.queues_mut(at).for_each(|queue| queue.bring(from, to));
     }
 
-    /// The queues of credits at a port.
+    /// Returns the queues of credits at a port.
     pub fn queues(&self, at: CreditsId) -> impl Iterator<Item = &CreditQueue> {
         let single = self.classes.is_none().then(|| &self.ports[at].queue);
         single.into_iter().chain(self.classes.iter().flat_map(move |classes| classes.queues(at)))
     }
 
-    /// The queues of credits at a port, to be changed.
+    /// Returns the queues of credits at a port, to be changed.
     pub fn queues_mut(&mut self, at: CreditsId) -> impl Iterator<Item = &mut CreditQueue> {
         let single = self.classes.is_none().then(|| &mut self.ports[at].queue);
         single.into_iter().chain(self.classes.iter_mut().flat_map(move |classes| classes.queues_mut(at)))
@@ -226,7 +226,8 @@ impl PortCredits {
         self.queue.head().map(|head| self.limiter.ready_since(head.wire))
     }
 
-    /// The time at which the limit lets the first credit pass, where there is one class of them; `None` if none waits.
+    /// Returns the time at which the limit lets the first credit pass, where there is one class of them; `None` if none
+    /// waits.
     #[inline]
     pub fn ready_at(&mut self, now: Time) -> Option<Time> {
         let head = self.queue.head()?;

@@ -19,7 +19,7 @@ pub struct DataQueue {
 const _: () = assert!(size_of::<DataQueue>() == 128, "a queue of data shall be two cache lines");
 
 impl DataQueue {
-    /// An empty queue under these rules.
+    /// Returns an empty queue under these rules.
     pub fn new(admission: Admission) -> DataQueue {
         DataQueue { queue: Queue::default(), admission }
     }
@@ -29,7 +29,7 @@ impl DataQueue {
         Length { packets: self.queue.packets(), bytes: self.queue.bytes() }
     }
 
-    /// Answers whether a packet of `wire` bytes may wait as well.
+    /// Returns whether a packet of `wire` bytes may wait as well.
     #[inline]
     pub fn has_room(&self, wire: u64) -> bool {
         self.admission.has_room(self.length(), wire)

@@ -21,27 +21,27 @@ macro_rules! reasons {
                 match self { $(DropReason::$Reason => $word,)+ }
             }
 
-            /// The reason in a trace: `credit limit`.
+            /// Returns the reason in a trace: `credit limit`.
             pub const fn phrase(self) -> &'static str {
                 match self { $(DropReason::$Reason => $phrase,)+ }
             }
 
-            /// The line of the reason in the books: `dropped, credit limit`.
+            /// Returns the line of the reason in the books: `dropped, credit limit`.
             pub const fn line(self) -> &'static str {
                 match self { $(DropReason::$Reason => concat!("dropped, ", $phrase),)+ }
             }
 
-            /// The column of the reason in tables of ports: `drops_credit`.
+            /// Returns the column of the reason in tables of ports: `drops_credit`.
             pub const fn column(self) -> &'static str {
                 match self { $(DropReason::$Reason => concat!("drops_", $word),)+ }
             }
 
-            /// The unit of the column: `credits`.
+            /// Returns the unit of the column: `credits`.
             pub const fn unit(self) -> &'static str {
                 match self { $(DropReason::$Reason => $unit,)+ }
             }
 
-            /// The meaning of the column.
+            /// Returns the meaning of the column.
             pub const fn meaning(self) -> &'static str {
                 match self { $(DropReason::$Reason => $meaning,)+ }
             }
@@ -72,21 +72,21 @@ impl DropReason {
 pub struct ByReason<T>([T; DropReason::ALL.len()]);
 
 impl<T> ByReason<T> {
-    /// The value of each reason.
+    /// Returns the value of each reason.
     pub fn of(value: impl FnMut(DropReason) -> T) -> ByReason<T> {
         ByReason(DropReason::ALL.map(value))
     }
 }
 
 impl<T: Copy> ByReason<T> {
-    /// The reasons with their values, in the order of [`DropReason::ALL`].
+    /// Returns the reasons with their values, in the order of [`DropReason::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = (DropReason, T)> {
         DropReason::ALL.into_iter().zip(self.0)
     }
 }
 
 impl ByReason<u64> {
-    /// The sum over all reasons but the credit limit.
+    /// Returns the sum over all reasons but the credit limit.
     pub fn losses(&self) -> u64 {
         self.iter().map(|(why, count)| if why.is_loss() { count } else { 0 }).sum()
     }

@@ -1,7 +1,7 @@
 //! What the parts of a network hand over to each other: packets and pause frames that cross a link between two of them.
 
 use super::flow_control::Frame;
-use super::slab::Parcel;
+use super::slab::RoutedPacket;
 use crate::ids::{Id, PartId};
 use clearway_proto::Extra;
 use clearway_topology::PortId;
@@ -36,7 +36,7 @@ pub struct Batch {
     /// The time of the first arrival among it, as long as it is not handed over.
     pub first: Option<Time>,
     /// The packets among it, in their order.
-    pub parcels: Vec<Parcel>,
+    pub packets: Vec<RoutedPacket>,
     /// The additions of those packets that have one, in their order.
     pub extras: Vec<Extra>,
 }
@@ -67,7 +67,7 @@ impl Batch {
             std::mem::swap(self, other);
         } else {
             self.items.append(&mut other.items);
-            self.parcels.append(&mut other.parcels);
+            self.packets.append(&mut other.packets);
             self.extras.append(&mut other.extras);
         }
         other.first = None;
@@ -81,7 +81,7 @@ impl Exchange {
         Exchange { outboxes: boxes(), inboxes: boxes(), first: None, has_sent: false }
     }
 
-    /// The batch of what goes to a part, to which something is added.
+    /// Returns the batch of what goes to a part, to which something is added.
     #[inline]
     pub fn outbox(&mut self, to: PartId) -> &mut Batch {
         self.has_sent = true;

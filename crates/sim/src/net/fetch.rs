@@ -3,13 +3,13 @@
 
 use super::network::Network;
 use super::port::Port;
-use super::slab::Parcel;
+use super::slab::RoutedPacket;
 use crate::engine::{CAN_FETCH, Event, EventKind, exceeds_cache, prefetch, prefetch_lines};
 use crate::ids::{CreditsId, FlowSlot, Id};
 use clearway_topology::PortId;
 
 impl Network {
-    /// Answers whether the ports are too large for a core's own cache, so that fetching ahead pays. Packets are not
+    /// Returns whether the ports are too large for a core's own cache, so that fetching ahead pays. Packets are not
     /// counted: the place of one that left is taken by the next one, so few places are in use at a time.
     pub fn is_large(&self) -> bool {
         exceeds_cache(self.ports.size() + self.queues.size() + self.plain.size() + self.credits.size())
@@ -42,14 +42,14 @@ impl Network {
         }
     }
 
-    /// The flow of which one end is at work in the event so many places ahead, because a packet reaches its host or a timer
-    /// ends, and whether that is the receiving end; `None` if the event is another one.
+    /// Returns the flow of which one end is at work in the event so many places ahead, because a packet reaches its
+    /// host or a timer ends, and whether that is the receiving end; `None` if the event is another one.
     #[inline]
     pub fn works_at_end(&self, ahead: usize) -> Option<(bool, FlowSlot)> {
         let event = self.agenda.peek(ahead)?;
         let Some(id) = event.arriving() else { return event.timer_of_end() };
-        let parcel = &self.slab[id];
-        (parcel.hops_left == 0).then(|| (parcel.packet.kind().is_for_receiver(), parcel.flow))
+        let routed = &self.slab[id];
+        (routed.hops_left == 0).then(|| (routed.packet.kind().is_for_receiver(), routed.flow))
     }
 
     /// Fetches the port to which the packet of an event goes, or the queues of the port that wakes.
@@ -57,13 +57,13 @@ impl Network {
     fn fetch_behind(&self, event: Event) {
         match event.kind() {
             EventKind::Arrive(id) => {
-                let parcel = &self.slab[id];
-                if parcel.hops_left > 0 {
-                    let port = self.paths.port(parcel.hop);
+                let routed = &self.slab[id];
+                if routed.hops_left > 0 {
+                    let port = self.paths.port(routed.hop);
                     match self.plain.len() {
                         0 => {
                             fetch_port(&self.ports[port]);
-                            self.fetch_credits(port, parcel);
+                            self.fetch_credits(port, routed);
                         }
                         _ => prefetch(&self.ports[port]),
                     }
@@ -83,8 +83,8 @@ impl Network {
     /// Fetches the credits of a port that a credit may join: what the port itself knows of them has yet to come. Where all ports
     /// have a limit for credits, these are numbered as the ports are.
     #[inline]
-    fn fetch_credits(&self, port: PortId, parcel: &Parcel) {
-        if parcel.packet.is_credit() && self.credits.len() == self.ports.len() {
+    fn fetch_credits(&self, port: PortId, routed: &RoutedPacket) {
+        if routed.packet.is_credit() && self.credits.len() == self.ports.len() {
             self.credits.fetch(CreditsId::from_index(port.index()));
         }
     }

@@ -5,10 +5,10 @@ use super::credits::Kept;
 use super::drop_reason::DropReason;
 use super::memory::Memory;
 use super::network::{Network, Next};
-use super::slab::Parcel;
+use super::slab::RoutedPacket;
 use crate::engine::EventKind;
+use crate::fast_paths::tests_forbid;
 use crate::ids::{CreditsId, Id, PacketId};
-use crate::short_ways::tests_forbid;
 use clearway_proto::Sees;
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -29,7 +29,7 @@ impl Network {
     #[inline(always)]
     fn keep_credit(&mut self, port: PortId, credits: CreditsId, id: PacketId) {
         let busy_until = self.ports[port].busy_until;
-        let Parcel { packet, class, .. } = &self.slab[id];
+        let RoutedPacket { packet, class, .. } = &self.slab[id];
         let credit = WaitingCredit { id, wire: packet.wire };
         match self.credits.keep(credits, *class, credit, busy_until, self.agenda.now) {
             Kept::WakeAt(at) => self.arm(port, at),
@@ -57,7 +57,7 @@ impl Network {
         self.rearm(port);
     }
 
-    /// A wake-up of a port came. Answers whether it is the one that counts, and what the port can do has yet to be done.
+    /// A wake-up of a port came. Returns whether it is the one that counts, and what the port can do has yet to be done.
     #[inline(always)]
     pub fn wake(&mut self, port: PortId) -> bool {
         let out = &mut self.ports[port];
@@ -72,8 +72,8 @@ impl Network {
     }
 
     /// A port with a limit for credits woke. If it has one class of them, it sends the first one, or a packet of the lone
-    /// class of data if none may leave, and wakes for the rest: one short way through what [`Network::next`],
-    /// [`Network::transmit`] and [`Network::rearm`] do. Answers whether it went that way.
+    /// class of data if none may leave, and wakes for the rest: one fast path through what [`Network::next`],
+    /// [`Network::transmit`] and [`Network::rearm`] do. Returns whether it went that way.
     #[inline(never)]
     fn wake_limited(&mut self, port: PortId, credits: CreditsId) -> bool {
         let now = self.agenda.now;
@@ -93,21 +93,21 @@ impl Network {
                 (id, out.start_frame(wire, now))
             }
             None => {
-                let lone = self.lone_class.filter(|_| out.waiting > 0 && out.card.is_none());
+                let lone = self.lone_class.filter(|_| out.waiting > 0 && out.nic.is_none());
                 let Some(class) = lone else { return false };
                 let queue = self.queues.nth_mut(out.queues, class.index());
                 let id = queue.queue.head().expect("packets of the lone class wait");
-                let parcel = &mut self.slab[id];
-                queue.queue.pop_head(parcel, now);
-                queue.mark_leaving(&mut parcel.packet);
+                let routed = &mut self.slab[id];
+                queue.queue.pop_head(routed, now);
+                queue.mark_leaving(&mut routed.packet);
                 out.waiting -= 1;
-                out.counted.add(&parcel.packet);
-                (id, out.start_frame(parcel.packet.wire, now))
+                out.counted.add(&routed.packet);
+                (id, out.start_frame(routed.packet.wire, now))
             }
         };
         self.launched += 1;
         self.agenda.at_port(port, arrival, EventKind::Arrive(id));
-        let has_data = out.waiting > 0 || out.card.is_some_and(|card| self.cards[card].has_any());
+        let has_data = out.waiting > 0 || out.nic.is_some_and(|nic| self.nics[nic].has_any());
         let ready = if has_data { Some(now) } else { credits.ready_since() };
         if let Some(ready) = ready {
             out.wake_at = ready.max(out.busy_until);

@@ -23,7 +23,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link of `rate`.
+    /// Returns a link of `rate`.
     pub fn new(rate: Rate, framing: Framing, whole_ns: bool) -> Link {
         Link {
             rate,
@@ -36,24 +36,24 @@ impl Link {
         }
     }
 
-    /// The time that a byte takes, if the times of frames follow from it.
+    /// Returns the time that a byte takes, if the times of frames follow from it.
     pub fn byte_time(&self) -> Option<ByteTime> {
         NonZeroU32::new(whole_byte(self.rate)).filter(|_| !self.whole_ns).map(ByteTime)
     }
 
-    /// A frame of `wire` bytes is put on the link. Answers the time that it takes to leave.
+    /// A frame of `wire` bytes is put on the link. Returns the time that it takes to leave.
     pub fn start_frame(&mut self, wire: u32) -> Span {
         let time = self.time_to_send(wire);
         self.busy += time;
         time
     }
 
-    /// The time that all frames took that were put on the link, if it does not follow from their bytes.
+    /// Returns the time that all frames took that were put on the link, if it does not follow from their bytes.
     pub fn busy(&self) -> Option<Span> {
         self.whole_ns.then_some(self.busy)
     }
 
-    /// The time that a frame of `wire` bytes takes to leave.
+    /// Returns the time that a frame of `wire` bytes takes to leave.
     pub fn time_to_send(&self, wire: u32) -> Span {
         if wire == self.full_wire {
             self.full
@@ -71,14 +71,14 @@ impl Link {
 pub struct ByteTime(NonZeroU32);
 
 impl ByteTime {
-    /// The time that a frame of `wire` bytes takes to leave.
+    /// Returns the time that a frame of `wire` bytes takes to leave.
     #[inline]
     pub fn of_frame(self, wire: u32) -> Span {
         Span::from_ps(u64::from(wire) * u64::from(self.0.get()))
     }
 }
 
-/// The picoseconds that a byte takes at `rate`, if that is a whole number below 2^32; else 0.
+/// Returns the picoseconds that a byte takes at `rate`, if that is a whole number below 2^32; else 0.
 fn whole_byte(rate: Rate) -> u32 {
     const PS_TIMES_BITS: u64 = 8_000_000_000_000;
     match rate.as_bps() {
@@ -88,7 +88,7 @@ fn whole_byte(rate: Rate) -> u32 {
     }
 }
 
-/// The time that `wire` bytes take at `rate`.
+/// Returns the time that `wire` bytes take at `rate`.
 fn time_to_send(rate: Rate, wire: u32, whole_ns: bool) -> Span {
     let size = Bytes::new(wire as u64);
     if whole_ns { truncated_time(rate, size) } else { rate.time_to_send(size) }

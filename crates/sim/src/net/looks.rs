@@ -16,7 +16,7 @@ impl Network {
         self.ports[port].plain.map(|plain| &self.plain[plain])
     }
 
-    /// The number of packets put on links so far.
+    /// Returns the number of packets put on links so far.
     pub fn link_transmissions(&self) -> u64 {
         let now = self.now();
         // Nothing waits at a port that is free.
@@ -25,17 +25,17 @@ impl Network {
             - busy.filter_map(|out| out.plain).map(|plain| self.plain[plain].packets(now)).sum::<u64>()
     }
 
-    /// The packets that a port sent so far.
+    /// Returns the packets that a port sent so far.
     pub fn sent(&self, port: PortId) -> Sent {
         self.sent_and_waiting(port).0
     }
 
-    /// What a port sent over its link so far.
+    /// Returns what a port sent over its link so far.
     pub fn used(&self, port: PortId) -> Used {
         Used::new(self.sent(port).bytes, self.ports[port].busy(self.now()))
     }
 
-    /// The bytes on the wire that wait in a port's queues of data.
+    /// Returns the bytes on the wire that wait in a port's queues of data.
     pub fn queued_bytes(&self, port: PortId) -> u64 {
         match self.plain(port) {
             Some(queue) => queue.bytes(self.now()),
@@ -43,7 +43,7 @@ impl Network {
         }
     }
 
-    /// The most bytes that ever waited in any one of a port's queues of data.
+    /// Returns the most bytes that ever waited in any one of a port's queues of data.
     pub fn queue_max_bytes(&self, port: PortId) -> u64 {
         match self.plain(port) {
             Some(queue) => queue.bytes_max(),
@@ -51,7 +51,7 @@ impl Network {
         }
     }
 
-    /// The integral of the bytes that waited in a port's queues of data, in byte picoseconds.
+    /// Returns the integral of the bytes that waited in a port's queues of data, in byte picoseconds.
     pub fn queue_bytes_area(&self, port: PortId) -> u128 {
         let now = self.now();
         match self.plain(port) {
@@ -60,7 +60,7 @@ impl Network {
         }
     }
 
-    /// The bytes that waited in a port's queues of data, averaged over the time from the start.
+    /// Returns the bytes that waited in a port's queues of data, averaged over the time from the start.
     pub fn queue_mean_bytes(&self, port: PortId) -> f64 {
         let now = self.now();
         match self.plain(port) {
@@ -69,8 +69,8 @@ impl Network {
         }
     }
 
-    /// The bytes that a packet other than a credit found waiting in the queue of its class, averaged over those that came to
-    /// a port.
+    /// Returns the bytes that a packet other than a credit found waiting in the queue of its class, averaged over those
+    /// that came to a port.
     pub fn queue_mean_arrivals_bytes(&self, port: PortId) -> f64 {
         let met = match self.plain(port) {
             Some(queue) => queue.bytes_met(),
@@ -79,7 +79,7 @@ impl Network {
         if met == 0 { 0.0 } else { met as f64 / self.came(port) as f64 }
     }
 
-    /// The number of packets, credits apart, that came to a port and found its link working.
+    /// Returns the number of packets, credits apart, that came to a port and found its link working.
     fn came(&self, port: PortId) -> u64 {
         let (sent, waiting) = self.sent_and_waiting(port);
         let besides = self.came_besides.get(port).copied().unwrap_or_default();
@@ -87,13 +87,13 @@ impl Network {
         (came as i64 + besides) as u64
     }
 
-    /// The number of packets that a port dropped.
+    /// Returns the number of packets that a port dropped.
     #[inline]
     pub fn drops(&self, port: PortId) -> ByReason<u64> {
         self.drops.get(port).copied().unwrap_or_default()
     }
 
-    /// The number of packets that got a mark at a port.
+    /// Returns the number of packets that got a mark at a port.
     #[inline]
     pub fn marks(&self, port: PortId) -> u64 {
         match self.plain(port) {
@@ -102,7 +102,7 @@ impl Network {
         }
     }
 
-    /// The queues of credits at a port, by class; none where credits have no limit.
+    /// Returns the queues of credits at a port, by class; none where credits have no limit.
     pub fn credit_queues(&self, port: PortId) -> impl Iterator<Item = &CreditQueue> {
         self.ports[port].credits.into_iter().flat_map(|credits| self.credits.queues(credits))
     }

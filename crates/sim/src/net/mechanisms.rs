@@ -24,12 +24,12 @@ pub struct Mechanism {
 pub type Mechanisms = IdVec<MechanismId, Mechanism>;
 
 impl Mechanism {
-    /// A mechanism that begins its work at a port.
+    /// Returns a mechanism that begins its work at a port.
     pub fn new(protocol: AnyMechanism, port: PortId) -> Mechanism {
         Mechanism { protocol, port, cnps: 0, timer: Timer::IDLE }
     }
 
-    /// Sees to it that the mechanism is woken when it wants to be. Answers the time for which the caller must schedule
+    /// Sees to it that the mechanism is woken when it wants to be. Returns the time for which the caller must schedule
     /// an event, if any.
     #[inline]
     #[must_use = "without the event, the mechanism is never woken"]
@@ -37,7 +37,7 @@ impl Mechanism {
         self.timer.arm(self.protocol.next_timeout(), now)
     }
 
-    /// Answers whether the timer event that comes now is for a timeout of the mechanism.
+    /// Returns whether the timer event that comes now is for a timeout of the mechanism.
     pub fn is_due(&mut self, now: Time) -> bool {
         self.timer.fires(now) && self.protocol.next_timeout() <= now
     }

@@ -26,7 +26,7 @@ pub struct SharedMemory {
 }
 
 impl Memory {
-    /// The empty memory of a model's switches.
+    /// Returns the empty memory of a model's switches.
     pub fn new(model: &Model) -> Memory {
         if let Some(control) = FlowControl::new(model) {
             return Memory::Guarded(Box::new(control));
@@ -36,7 +36,7 @@ impl Memory {
         model.switch.shared.map(shared).map_or(Memory::Apart, Memory::Shared)
     }
 
-    /// The flow control, where there is any.
+    /// Returns the flow control, where there is any.
     #[inline]
     pub fn control(&self) -> Option<&FlowControl> {
         match self {
@@ -45,7 +45,7 @@ impl Memory {
         }
     }
 
-    /// The flow control, to be changed, where there is any.
+    /// Returns the flow control, to be changed, where there is any.
     pub fn control_mut(&mut self) -> Option<&mut FlowControl> {
         match self {
             Memory::Guarded(control) => Some(control),
@@ -62,7 +62,7 @@ impl SharedMemory {
         moved.for_each(|(node, used)| self.used[node] = *used);
     }
 
-    /// Takes `wire` bytes into a switch's memory, for a queue that holds `queued` bytes. Answers false, and takes
+    /// Takes `wire` bytes into a switch's memory, for a queue that holds `queued` bytes. Returns false, and takes
     /// nothing, if the queue may not grow so far.
     pub fn admit(&mut self, node: NodeId, queued: u64, wire: u64) -> bool {
         let used = &mut self.used[node];

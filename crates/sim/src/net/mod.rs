@@ -11,9 +11,9 @@
 //! | `limited.rs` | ports with a limit for credits |
 //! | `special.rs`, `pause.rs`, `cnps.rs` | the slow path: failed links and random loss, pause frames, mechanisms and notifications |
 //! | `port.rs`, `link.rs` | a port and its link |
-//! | `host_ports.rs` | what ports of hosts do besides: they ask the flows of their cards |
+//! | `host_ports.rs` | what ports of hosts do besides: they ask the flows of their NICs |
 //! | `plain.rs` | the queue of a plain port |
-//! | `data_queue.rs`, `admission.rs`, `credits.rs`, `credit_queue.rs`, `credit_classes.rs`, `cards.rs`, `scheduler.rs` | the queues of other ports, and the turns among them |
+//! | `data_queue.rs`, `admission.rs`, `credits.rs`, `credit_queue.rs`, `credit_classes.rs`, `nics.rs`, `scheduler.rs` | the queues of other ports, and the turns among them |
 //! | `looks.rs`, `shown.rs` | what metrics read of ports; packets as a viewer sees them |
 //! | `memory.rs`, `flow_control/` | the memory of switches |
 //! | `mechanisms.rs`, `notified.rs` | mechanisms of ports and their timers; the flows that they may notify |
@@ -26,7 +26,6 @@
 mod admission;
 mod books;
 mod build;
-mod cards;
 mod cnps;
 mod credit_classes;
 mod credit_queue;
@@ -44,6 +43,7 @@ mod mechanisms;
 mod memory;
 mod network;
 mod networks;
+mod nics;
 mod notified;
 mod paths;
 mod pause;
@@ -69,4 +69,4 @@ pub use port::{ControlWork, Used};
 pub use queued::{Marks, QueuedPacket};
 pub use recut::Elsewhere;
 pub use shown::{Launched, Waiting};
-pub use slab::{Addition, Parcel, Slab};
+pub use slab::{Addition, RoutedPacket, Slab};

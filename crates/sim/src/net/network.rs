@@ -2,7 +2,6 @@
 //! host or is dropped.
 
 use super::books::Books;
-use super::cards::{Card, Cards};
 use super::credits::Credits;
 use super::data_queue::DataQueue;
 use super::drop_reason::{ByReason, DropReason};
@@ -10,12 +9,13 @@ use super::exchange::Exchange;
 use super::link::Loss;
 use super::mechanisms::Mechanisms;
 use super::memory::Memory;
+use super::nics::{Nic, Nics};
 use super::notified::Notified;
 use super::paths::{Paths, Way};
 use super::plain::PlainQueue;
 use super::port::{ControlWork, Port};
 use super::scheduler::Arbiter;
-use super::slab::{Addition, Parcel, Slab};
+use super::slab::{Addition, RoutedPacket, Slab};
 use super::unseen::Unseen;
 use crate::engine::{Agenda, EventKind};
 use crate::ids::{ClassId, FlowSlot, Id, IdVec, LossId, PacketId, PlainId, QueueId};
@@ -61,9 +61,9 @@ pub struct Network {
     pub(super) plain: IdVec<PlainId, PlainQueue>,
     /// The credits of ports.
     pub(super) credits: Credits,
-    /// The network cards of hosts.
-    pub cards: Cards,
-    /// The latest end of a pace for which a flow was ever parked at its card.
+    /// The NICs of hosts.
+    pub nics: Nics,
+    /// The latest end of a pace for which a flow was ever parked at its NIC.
     pub parked_until: Time,
     /// The turns of classes of data that share a port.
     pub(super) arbiter: Arbiter,
@@ -94,13 +94,13 @@ pub struct Network {
 }
 
 impl Network {
-    /// The present.
+    /// Returns the present.
     #[inline]
     pub fn now(&self) -> Time {
         self.agenda.now
     }
 
-    /// Puts a packet of a flow into the network: the one way in, for all that hosts and switches send. Answers the
+    /// Puts a packet of a flow into the network: the one way in, for all that hosts and switches send. Returns the
     /// packet, and the port to which the caller hands it.
     #[inline(always)]
     pub fn enter(
@@ -114,7 +114,7 @@ impl Network {
         self.books.enter(packet);
         let has_extra = packet.flags.has(Flags::EXTRA);
         let is_credit = packet.is_credit();
-        let id = self.slab.insert(Parcel {
+        let id = self.slab.insert(RoutedPacket {
             packet: *packet,
             flow,
             hop: way.first.next(),
@@ -157,22 +157,22 @@ impl Network {
         if self.ports[port].special.is_traced {
             self.tap_drop(port, id, why);
         }
-        let parcel = &self.slab[id];
-        self.books.dropped[why].add(&parcel.packet);
-        self.unseen.count(parcel.flow, -1);
+        let routed = &self.slab[id];
+        self.books.dropped[why].add(&routed.packet);
+        self.unseen.count(routed.flow, -1);
         self.forget(id);
     }
 
-    /// A packet reached the end of its link: at a switch it moves on; at its host the answer is true.
+    /// Handles a packet that reached the end of its link: at a switch it moves on. Returns whether it is at its host.
     #[inline(always)]
     pub fn arrive(&mut self, id: PacketId) -> bool {
-        let parcel = &mut self.slab[id];
-        if parcel.hops_left == 0 {
+        let routed = &mut self.slab[id];
+        if routed.hops_left == 0 {
             return true;
         }
-        let port = self.paths.port(parcel.hop);
-        parcel.hop = parcel.hop.next();
-        parcel.hops_left -= 1;
+        let port = self.paths.port(routed.hop);
+        routed.hop = routed.hop.next();
+        routed.hops_left -= 1;
         self.send(port, id);
         false
     }
@@ -238,10 +238,10 @@ impl Network {
         }
         let now = self.now();
         let out = &mut self.ports[port];
-        let is_host = out.card.is_some();
-        let parcel = &mut self.slab[id];
-        let queue = self.queues.nth_mut(out.queues, parcel.class_at(is_host).index());
-        let wire = parcel.packet.wire as u64;
+        let is_host = out.nic.is_some();
+        let routed = &mut self.slab[id];
+        let queue = self.queues.nth_mut(out.queues, routed.class_at(is_host).index());
+        let wire = routed.packet.wire as u64;
         let mut has_room = queue.has_room(wire);
         if let Memory::Shared(memory) = &mut self.memory
             && has_room
@@ -253,7 +253,7 @@ impl Network {
             queue.queue.turn_away();
             return self.drop_packet(port, id, DropReason::Buffer);
         }
-        queue.mark_joining(&mut parcel.packet);
+        queue.mark_joining(&mut routed.packet);
         queue.queue.push(&mut self.slab, id, now);
         out.waiting += 1;
         let free = out.busy_until.max(now);
@@ -312,12 +312,12 @@ impl Network {
             return Next::Send(credit);
         }
         let out = &mut self.ports[port];
-        let is_host = out.card.is_some();
-        let card = out.card.map(|card| {
-            self.cards[card].settle_before(now);
-            &self.cards[card]
+        let is_host = out.nic.is_some();
+        let nic = out.nic.map(|nic| {
+            self.nics[nic].settle_before(now);
+            &self.nics[nic]
         });
-        if out.waiting == 0 && !card.is_some_and(Card::has_any) {
+        if out.waiting == 0 && !nic.is_some_and(Nic::has_any) {
             return Next::Rest;
         }
         let class = if let Some(only) = self.arbiter.only(is_host) {
@@ -329,7 +329,7 @@ impl Network {
             let (queues, first, paused, waits) = (&self.queues, out.queues, out.paused, out.waiting > 0);
             let has = |class: ClassId| {
                 let queued = waits && queues.nth(first, class.index()).queue.packets() > 0;
-                (queued || card.is_some_and(|card| card.has(class))) && !paused.has(class)
+                (queued || nic.is_some_and(|nic| nic.has(class))) && !paused.has(class)
             };
             match self.arbiter.pick(port, is_host, has) {
                 Some(class) => class,
@@ -356,7 +356,7 @@ impl Network {
         Next::Send(id)
     }
 
-    /// The queues of data by class, at a port that is not plain.
+    /// Returns the queues of data by class, at a port that is not plain.
     pub(super) fn data_queues(&self, port: PortId) -> &[DataQueue] {
         self.queues.range(self.ports[port].queues, self.arbiter.classes())
     }
@@ -374,7 +374,7 @@ impl Network {
             if self.may_send(port) {
                 return self.arm(port, free);
             }
-        } else if out.waiting > 0 || out.card.is_some_and(|card| self.cards[card].has_any()) {
+        } else if out.waiting > 0 || out.nic.is_some_and(|nic| self.nics[nic].has_any()) {
             return self.arm(port, free);
         }
         if let Some(credits) = out.credits

@@ -29,7 +29,7 @@ pub struct Networks {
 }
 
 impl Networks {
-    /// The idle networks of a model, whose nodes are in `parts` parts.
+    /// Returns the idle networks of a model, whose nodes are in `parts` parts.
     pub fn new(model: &Model, part_of: Vec<u32>, parts: usize) -> Networks {
         let part_of = if parts > 1 { part_of } else { Vec::new() };
         let part = |number| match parts {
@@ -39,35 +39,35 @@ impl Networks {
         Networks { parts: (0..parts as u32).map(part).collect(), part_of }
     }
 
-    /// The number of parts.
+    /// Returns the number of parts.
     pub fn len(&self) -> usize {
         self.parts.len()
     }
 
-    /// The part that a node is in.
+    /// Returns the part that a node is in.
     #[inline]
     pub fn part_of(&self, node: NodeId) -> usize {
         self.part_of.get(node.index()).map_or(0, |&part| part as usize)
     }
 
-    /// The network of a part.
+    /// Returns the network of a part.
     #[inline]
     pub fn part(&self, part: usize) -> &Network {
         &self.parts[part]
     }
 
-    /// The network of a part, to be changed.
+    /// Returns the network of a part, to be changed.
     #[inline]
     pub fn part_mut(&mut self, part: usize) -> &mut Network {
         &mut self.parts[part]
     }
 
-    /// The networks of all parts.
+    /// Returns the networks of all parts.
     pub fn iter(&self) -> std::slice::Iter<'_, Network> {
         self.parts.iter()
     }
 
-    /// The networks of all parts, to be changed.
+    /// Returns the networks of all parts, to be changed.
     pub fn parts_mut(&mut self) -> &mut [Network] {
         &mut self.parts
     }
@@ -82,7 +82,7 @@ impl Networks {
         self.parts.push(part);
     }
 
-    /// The network to which a port belongs.
+    /// Returns the network to which a port belongs.
     #[inline]
     pub fn of(&self, port: PortId) -> &Network {
         match &self.parts[..] {
@@ -97,17 +97,17 @@ impl Networks {
         &mut self.parts[part]
     }
 
-    /// A port.
+    /// Returns a port.
     pub fn port(&self, port: PortId) -> &Port {
         &self.of(port).ports[port]
     }
 
-    /// All ports in order.
+    /// Returns all ports in order.
     pub fn ports(&self) -> impl ExactSizeIterator<Item = PortId> + use<> {
         self.parts[0].ports.ids()
     }
 
-    /// The present, which is the same in all parts whenever somebody looks.
+    /// Returns the present, which is the same in all parts whenever somebody looks.
     pub fn now(&self) -> Time {
         self.parts[0].now()
     }
@@ -117,7 +117,7 @@ impl Networks {
         self.parts.iter_mut().for_each(|net| net.agenda.now = now);
     }
 
-    /// The paths of all flows, of which each part has a copy once they are shared.
+    /// Returns the paths of all flows, of which each part has a copy once they are shared.
     pub fn paths(&self) -> &Paths {
         &self.parts[0].paths
     }
@@ -168,7 +168,7 @@ impl Networks {
         self.parts.iter_mut().for_each(|net| net.notified.end(flow));
     }
 
-    /// The recorder of traces, if there are any. A run with traces has one part.
+    /// Returns the recorder of traces, if there are any. A run with traces has one part.
     pub fn tap(&mut self) -> Option<&mut Recorder> {
         self.parts[0].tap.as_deref_mut()
     }
@@ -178,7 +178,7 @@ impl Networks {
         self.parts[0].tap.take()
     }
 
-    /// The shortest delay of a link between parts, if there is one.
+    /// Returns the shortest delay of a link between parts, if there is one.
     pub fn lookahead(&self) -> Option<Span> {
         let crossing = |net: &Network| {
             let ports = net.ports.iter().filter(|out| out.special.leads_to.is_some());
@@ -208,38 +208,38 @@ impl Networks {
         self.parts.iter_mut().for_each(Network::open_inboxes);
     }
 
-    /// The time of the first event, or of the first arrival that a part has yet to hear of.
+    /// Returns the time of the first event, or of the first arrival that a part has yet to hear of.
     pub fn next_at(&self) -> Option<Time> {
         let waiting = |net: &Network| net.exchange.as_ref().and_then(|exchange| exchange.first);
         self.parts.iter().flat_map(|net| [net.agenda.next_at(), waiting(net)]).flatten().min()
     }
 
-    /// The number of packets put on links.
+    /// Returns the number of packets put on links.
     pub fn link_transmissions(&self) -> u64 {
         self.parts.iter().map(Network::link_transmissions).sum()
     }
 
-    /// The number of packets put on links, those included that wait at plain ports.
+    /// Returns the number of packets put on links, those included that wait at plain ports.
     pub fn launched(&self) -> u64 {
         self.parts.iter().map(|net| net.launched).sum()
     }
 
-    /// The number of congestion notification packets that entered the network.
+    /// Returns the number of congestion notification packets that entered the network.
     pub fn cnps(&self) -> u64 {
         self.parts.iter().map(|net| net.books.cnps).sum()
     }
 
-    /// The time at which a packet last left the network, or an end came to need nothing more.
+    /// Returns the time at which a packet last left the network, or an end came to need nothing more.
     pub fn left_at(&self) -> Time {
         self.parts.iter().map(|net| net.left_at).max().unwrap_or(Time::ZERO)
     }
 
-    /// The books of all parts together.
+    /// Returns the books of all parts together.
     pub fn books(&self) -> Books {
         self.parts.iter().fold(Books::default(), |sum, net| sum.plus(&net.books))
     }
 
-    /// The books of all parts together, closed now.
+    /// Returns the books of all parts together, closed now.
     ///
     /// # Errors
     /// Says which of them do not balance.
@@ -267,14 +267,14 @@ impl Networks {
         self.parts.iter().filter_map(|net| net.memory.control())
     }
 
-    /// The flow control of all parts as one, where there is any.
+    /// Returns the flow control of all parts as one, where there is any.
     fn control(&self) -> Option<FlowControl> {
         let first = self.controls().next()?.clone();
         Some(self.controls().skip(1).fold(first, |sum, part| sum.joined(part)))
     }
 
-    /// The number of times that flow control stopped a class of a port, and the time for which any was stopped; `None`
-    /// where there is no flow control.
+    /// Returns the number of times that flow control stopped a class of a port, and the time for which any was stopped;
+    /// `None` where there is no flow control.
     #[inline]
     pub fn stopped(&self, port: PortId) -> Option<(u64, Span)> {
         // All parts have flow control, or none has.
@@ -283,27 +283,27 @@ impl Networks {
         self.controls().map(of_part).reduce(|a, b| (a.0 + b.0, a.1 + b.1))
     }
 
-    /// The work of flow control so far, where there is any.
+    /// Returns the work of flow control so far, where there is any.
     pub fn flow_control(&self, topology: &Topology) -> Option<FlowControlSummary> {
         let control = self.control()?;
         Some(control.summary(&self.deadlocked(&control), topology, self.now()))
     }
 
-    /// Looks for ports that are stopped for too long. Answers whether any port is stopped.
+    /// Looks for ports that are stopped for too long. Returns whether any port is stopped.
     pub fn watch(&mut self) -> bool {
         let now = self.now();
         let controls = self.parts.iter_mut().filter_map(|net| net.memory.control_mut());
         controls.map(|control| control.watch(now)).fold(false, |any, stopped| any | stopped)
     }
 
-    /// Answers whether ports wait for each other in a circle. That is a look at all of them, so it is taken only where
+    /// Returns whether ports wait for each other in a circle. That is a look at all of them, so it is taken only where
     /// one has waited for long.
     pub fn is_deadlocked(&self) -> bool {
         self.controls().any(|control| control.has_waited_long(self.now()))
             && self.control().is_some_and(|control| !self.deadlocked(&control).is_empty())
     }
 
-    /// The classes of ports that are stopped for ever, in order of ports.
+    /// Returns the classes of ports that are stopped for ever, in order of ports.
     fn deadlocked(&self, control: &FlowControl) -> Vec<Wait> {
         let mut waits = Vec::new();
         for port in self.ports().filter(|&port| !self.port(port).paused.is_empty()) {
@@ -330,12 +330,12 @@ impl Network {
     /// Puts a packet into the outbox of the part to which the link of a port leads.
     #[inline(never)]
     pub(super) fn hand_over(&mut self, part: PartId, port: PortId, at: Time, id: PacketId) {
-        let parcel = self.slab[id];
-        let extra = parcel.packet.flags.has(Flags::EXTRA).then(|| *self.slab.extra(id));
+        let routed = self.slab[id];
+        let extra = routed.packet.flags.has(Flags::EXTRA).then(|| *self.slab.extra(id));
         self.slab.vacate(id);
         let outbox = self.outbox(part);
         outbox.push(Handover { port, at, what: Crossing::Packet });
-        outbox.parcels.push(parcel);
+        outbox.packets.push(routed);
         outbox.extras.extend(extra);
     }
 
@@ -361,13 +361,13 @@ impl Network {
         let Some(mut exchange) = self.exchange.take() else { return };
         exchange.first = None;
         for batch in &mut exchange.inboxes {
-            let (mut parcels, mut extras) = (batch.parcels.drain(..), batch.extras.drain(..));
+            let (mut packets, mut extras) = (batch.packets.drain(..), batch.extras.drain(..));
             for Handover { port, at, what } in batch.items.drain(..) {
                 match what {
                     Crossing::Packet => {
-                        let parcel = parcels.next().expect("kept beside the item");
-                        let has_extra = parcel.packet.flags.has(Flags::EXTRA);
-                        let id = self.slab.take_in(parcel);
+                        let routed = packets.next().expect("kept beside the item");
+                        let has_extra = routed.packet.flags.has(Flags::EXTRA);
+                        let id = self.slab.take_in(routed);
                         if has_extra {
                             let extra = extras.next().expect("kept beside the packet");
                             self.slab.set_extra(id, Addition::New(&extra));

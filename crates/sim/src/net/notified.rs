@@ -43,20 +43,20 @@ impl Notified {
         }
     }
 
-    /// The way back of a flow's CNPs, if it takes any.
+    /// Returns the way back of a flow's CNPs, if it takes any.
     pub fn back(&self, flow: FlowSlot) -> Option<(Route, ClassId)> {
         self.flows.get(flow)?.back
     }
 
-    /// The name by which a mechanism may notify a flow; `None` if the flow's sender does not react to CNPs, so that no
-    /// mechanism can ask for one. A name is never used again, though the place is.
+    /// Returns the name by which a mechanism may notify a flow; `None` if the flow's sender does not react to CNPs, so
+    /// that no mechanism can ask for one. A name is never used again, though the place is.
     #[inline]
     pub fn name(&self, flow: FlowSlot) -> Option<u64> {
         let entry = self.flows.get(flow).filter(|entry| entry.back.is_some())?;
         Some((entry.births as u64) << 32 | flow.index() as u64)
     }
 
-    /// The flow of a name with the way back of its CNPs, unless it has ended.
+    /// Returns the flow of a name with the way back of its CNPs, unless it has ended.
     pub fn by_name(&self, name: u64) -> Option<(FlowSlot, Route, ClassId)> {
         let flow = FlowSlot::from_index(name as u32 as usize);
         let entry = self.flows.get(flow).filter(|entry| !entry.ended && self.name(flow) == Some(name))?;

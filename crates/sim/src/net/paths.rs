@@ -10,13 +10,13 @@ use std::ops::Range;
 pub struct HopId(u32);
 
 impl HopId {
-    /// The place of the hop after this one.
+    /// Returns the place of the hop after this one.
     #[inline]
     pub fn next(self) -> HopId {
         HopId(self.0 + 1)
     }
 
-    /// The place of the hop `count` before this one.
+    /// Returns the place of the hop `count` before this one.
     #[inline]
     pub fn back(self, count: u32) -> HopId {
         HopId(self.0 - count)
@@ -32,7 +32,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// The number of paths among which each packet chooses.
+    /// Returns the number of paths among which each packet chooses.
     pub fn count(&self) -> u32 {
         self.count.into()
     }
@@ -134,28 +134,28 @@ impl Paths {
         self.written.push(0..self.ports.len() as u32);
     }
 
-    /// The first path of a route.
+    /// Returns the first path of a route.
     pub fn first(&self, route: Route) -> &[PortId] {
         &self.ports[route.base as usize..][..route.hops as usize]
     }
 
-    /// The ports of all paths of a route, one path after the other.
+    /// Returns the ports of all paths of a route, one path after the other.
     pub fn all(&self, route: Route) -> &[PortId] {
         &self.ports[route.base as usize..][..route.ports()]
     }
 
-    /// The paths of a route.
+    /// Returns the paths of a route.
     pub fn each(&self, route: Route) -> impl Iterator<Item = &[PortId]> {
         self.all(route).chunks(route.hops.into())
     }
 
-    /// The first port of a route: the sending host's own.
+    /// Returns the first port of a route: the sending host's own.
     #[inline]
     pub fn first_port(&self, route: Route) -> PortId {
         self.ports[route.base as usize]
     }
 
-    /// The port of a hop.
+    /// Returns the port of a hop.
     #[inline]
     pub fn port(&self, hop: HopId) -> PortId {
         self.ports[hop.0 as usize]
@@ -167,7 +167,7 @@ impl Paths {
         route.way(if route.count > 1 { rng.below(route.count as u64) as u32 } else { 0 })
     }
 
-    /// The way that is left of a route behind `port`, of the first path that crosses it; `None` if none does.
+    /// Returns the way that is left of a route behind `port`, of the first path that crosses it; `None` if none does.
     pub fn behind(&self, route: Route, port: PortId) -> Option<Way> {
         let hops = route.hops as usize;
         let at = self.all(route).iter().position(|hop| *hop == port)?;

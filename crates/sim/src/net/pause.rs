@@ -5,20 +5,20 @@ use super::flow_control::{FlowControl, Frame};
 use super::network::Network;
 use super::paths::Paths;
 use super::port::ControlWork;
-use super::slab::Parcel;
+use super::slab::RoutedPacket;
 use crate::engine::EventKind;
+use crate::fast_paths::tests_forbid;
 use crate::ids::{ClassId, ClassSet, Id, PacketId};
-use crate::short_ways::tests_forbid;
 use crate::trace::Step;
 use clearway_proto::port::pfc::PAUSE_WIRE;
 use clearway_topology::PortId;
 
-/// The port by which a packet that waits at a switch came. A notification that starts at a switch follows the way of
-/// its data backwards, and so counts against the link by which it would have come.
+/// Returns the port by which a packet that waits at a switch came. A notification that starts at a switch follows the
+/// way of its data backwards, and so counts against the link by which it would have come.
 #[inline]
-fn came_from(paths: &Paths, parcel: &Parcel) -> PortId {
+fn came_from(paths: &Paths, routed: &RoutedPacket) -> PortId {
     // The packet's hop is the one after the present port.
-    paths.port(parcel.hop.back(2))
+    paths.port(routed.hop.back(2))
 }
 
 impl Network {
@@ -78,7 +78,7 @@ impl Network {
         self.agenda.at_port(back, obeyed, EventKind::Pause(link));
     }
 
-    /// A port obeys the first of the pause frames on the way to it. Answers whether a class of it may go on by that,
+    /// A port obeys the first of the pause frames on the way to it. Returns whether a class of it may go on by that,
     /// and whether a watch must be set up.
     pub fn obey_frame(&mut self, port: PortId) -> (bool, bool) {
         let now = self.now();
@@ -104,20 +104,20 @@ impl Network {
     pub(super) fn enqueue_under_control(&mut self, port: PortId, id: PacketId) {
         let now = self.now();
         let out = &mut self.ports[port];
-        let parcel = &mut self.slab[id];
-        let class = parcel.class_at(out.card.is_some());
+        let routed = &mut self.slab[id];
+        let class = routed.class_at(out.nic.is_some());
         let queue = self.queues.nth_mut(out.queues, class.index());
-        let mut has_room = queue.has_room(parcel.packet.wire as u64);
+        let mut has_room = queue.has_room(routed.packet.wire as u64);
         let mut stopped = None;
-        if has_room && out.card.is_none() {
-            let from = came_from(&self.paths, parcel);
+        if has_room && out.nic.is_none() {
+            let from = came_from(&self.paths, routed);
             let control = self.memory.control_mut().expect("asked for where there is flow control");
             let stops;
-            (has_room, stops) = control.admit(parcel, out.owner, from, queue.queue.bytes());
+            (has_room, stops) = control.admit(routed, out.owner, from, queue.queue.bytes());
             stopped = Some(from).filter(|_| stops);
         }
         if has_room {
-            queue.mark_joining(&mut parcel.packet);
+            queue.mark_joining(&mut routed.packet);
             queue.queue.push(&mut self.slab, id, now);
             out.waiting += 1;
             let free = out.busy_until.max(now);
@@ -134,8 +134,8 @@ impl Network {
     }
 
     /// As [`Network::use_switch_port`], where there is flow control, nothing else is asked of the port and classes share no
-    /// turns: one short way through what [`Network::next`], [`Network::transmit`] and [`Network::rearm`] do. Answers whether
-    /// it went that way.
+    /// turns: one fast path through what [`Network::next`], [`Network::transmit`] and [`Network::rearm`] do. Returns
+    /// whether it took that path.
     #[inline(never)]
     pub(super) fn use_under_control(&mut self, port: PortId) -> bool {
         let (now, out) = (self.now(), &mut self.ports[port]);
@@ -149,11 +149,11 @@ impl Network {
         let queue = self.queues.nth_mut(out.queues, class.index());
         let id = queue.queue.pop(&self.slab, now).expect("a packet of the class waits");
         out.waiting -= 1;
-        let parcel = &mut self.slab[id];
-        queue.mark_leaving(&mut parcel.packet);
-        let from = came_from(&self.paths, parcel);
+        let routed = &mut self.slab[id];
+        queue.mark_leaving(&mut routed.packet);
+        let from = came_from(&self.paths, routed);
         let control = self.memory.control_mut().expect("asked for where there is flow control");
-        if control.release(parcel, out.owner, from) {
+        if control.release(routed, out.owner, from) {
             self.tell(from);
         }
         self.transmit(port, id);
@@ -167,21 +167,21 @@ impl Network {
     /// A packet leaves the memory of the switch of a port: the port from which it came may go on if it was stopped.
     #[inline(never)]
     pub(super) fn leave_memory(&mut self, port: PortId, id: PacketId) {
-        let parcel = &self.slab[id];
-        let from = came_from(&self.paths, parcel);
+        let routed = &self.slab[id];
+        let from = came_from(&self.paths, routed);
         let control = self.memory.control_mut().expect("asked for where there is flow control");
-        if control.release(parcel, self.ports[port].owner, from) {
+        if control.release(routed, self.ports[port].owner, from) {
             self.tell(from);
         }
     }
 
-    /// Answers whether a pause frame waits at a port, or a class that is not stopped has something to send.
+    /// Returns whether a pause frame waits at a port, or a class that is not stopped has something to send.
     #[inline(never)]
     pub(super) fn may_send(&self, port: PortId) -> bool {
         let out = &self.ports[port];
         let waits = |class: ClassId| {
             let queued = self.queues.nth(out.queues, class.index()).queue.packets() > 0;
-            queued || out.card.is_some_and(|card| self.cards[card].has(class))
+            queued || out.nic.is_some_and(|nic| self.nics[nic].has(class))
         };
         let mut classes = (0..self.arbiter.classes()).map(ClassId::from_index);
         out.control.has(ControlWork::FRAME_DUE) || classes.any(|class| !out.paused.has(class) && waits(class))
@@ -202,10 +202,10 @@ impl Network {
         }
     }
 
-    /// Answers whether a packet of a class waits at a port that came over the link of another one.
+    /// Returns whether a packet of a class waits at a port that came over the link of another one.
     pub(super) fn holds_from(&self, port: PortId, class: ClassId, from: PortId) -> bool {
         let queue = &self.queues.nth(self.ports[port].queues, class.index()).queue;
-        queue.iter(&self.slab).any(|parcel| came_from(&self.paths, parcel) == from)
+        queue.iter(&self.slab).any(|routed| came_from(&self.paths, routed) == from)
     }
 
     /// A pause frame for a port came from another part of the network.

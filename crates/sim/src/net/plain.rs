@@ -45,12 +45,12 @@ struct Frame {
 const _: () = assert!(size_of::<Frame>() == 16, "four frames shall fit into a cache line");
 
 impl PlainQueue {
-    /// An empty queue under these rules.
+    /// Returns an empty queue under these rules.
     pub fn new(admission: Admission) -> PlainQueue {
         PlainQueue { frames: VecDeque::new(), bytes: 0, bytes_max: 0, area: 0, met: 0, admission }
     }
 
-    /// A packet joins that goes on the link at `start`. Answers false, and takes nothing, if there is no room for it.
+    /// A packet joins that goes on the link at `start`. Returns false, and takes nothing, if there is no room for it.
     #[inline]
     pub fn join(&mut self, packet: &mut Packet, now: Time, start: Time) -> bool {
         // A frame that starts in this instant still waits: at one instant packets arrive before ports send.
@@ -73,7 +73,7 @@ impl PlainQueue {
         true
     }
 
-    /// The frames that wait after all that happens at `now`, the first one first.
+    /// Returns the frames that wait after all that happens at `now`, the first one first.
     #[inline]
     fn frames_waiting(&self, now: Time) -> vec_deque::Iter<'_, Frame> {
         let started = |frame: &&Frame| frame.start <= now;
@@ -85,19 +85,19 @@ impl PlainQueue {
         self.frames.range(gone..)
     }
 
-    /// The time at which the first frame that waits goes on the link.
+    /// Returns the time at which the first frame that waits goes on the link.
     #[inline]
     pub fn next_start(&self, now: Time) -> Option<Time> {
         self.frames.iter().map(|frame| frame.start).find(|&start| start > now)
     }
 
-    /// The packets that wait, the first one first.
+    /// Returns the packets that wait, the first one first.
     #[inline]
     pub fn shown(&self, now: Time) -> impl Iterator<Item = QueuedPacket> {
         self.frames_waiting(now).map(|&Frame { wire, kind, marks, .. }| QueuedPacket { kind, wire, marks })
     }
 
-    /// What waits, as it is counted once it is sent.
+    /// Returns what waits, as it is counted once it is sent.
     #[inline]
     pub fn waiting(&self, now: Time) -> Sent {
         let mut sum = Sent::default();
@@ -110,33 +110,34 @@ impl PlainQueue {
         sum
     }
 
-    /// The number of packets that wait.
+    /// Returns the number of packets that wait.
     pub fn packets(&self, now: Time) -> u64 {
         self.frames_waiting(now).len() as u64
     }
 
-    /// The bytes on the wire that wait.
+    /// Returns the bytes on the wire that wait.
     pub fn bytes(&self, now: Time) -> u64 {
         self.waiting(now).bytes
     }
 
-    /// The integral of the bytes that waited over the time from the start to `now`, in byte picoseconds.
+    /// Returns the integral of the bytes that waited over the time from the start to `now`, in byte picoseconds.
     pub fn bytes_area(&self, now: Time) -> u128 {
         let ahead = |frame: &Frame| u128::from(frame.wire) * u128::from((frame.start - now).as_ps());
         self.area - self.frames_waiting(now).map(ahead).sum::<u128>()
     }
 
-    /// The most bytes that ever waited.
+    /// Returns the most bytes that ever waited.
     pub fn bytes_max(&self) -> u64 {
         self.bytes_max
     }
 
-    /// The bytes that the packets found waiting that came, summed up. Those that found the port idle found none.
+    /// Returns the bytes that the packets found waiting that came, summed up. Those that found the port idle found
+    /// none.
     pub fn bytes_met(&self) -> u64 {
         self.met
     }
 
-    /// The number of packets marked.
+    /// Returns the number of packets marked.
     pub fn marks(&self) -> u64 {
         self.admission.marks()
     }

@@ -1,7 +1,7 @@
 //! An output port: its link, its counters, and where its queues and other parts are found.
 
 use super::link::{ByteTime, Link};
-use crate::ids::{CardId, ClassSet, CreditsId, LossId, MechanismId, PartId, PlainId, QueueId};
+use crate::ids::{ClassSet, CreditsId, LossId, MechanismId, NicId, PartId, PlainId, QueueId};
 use clearway_proto::{Framing, Packet, Sees};
 use clearway_topology::NodeId;
 use clearway_units::{Rate, Span, Time};
@@ -18,7 +18,7 @@ pub struct Port {
     pub delay: Span,
     /// The time that a byte takes to leave; `None` if the link must be asked how long a frame takes.
     byte_time: Option<ByteTime>,
-    /// The queue of the port, if it is plain; it then has no credits, no card and no queues of data.
+    /// The queue of the port, if it is plain; it then has no credits, no NIC and no queues of data.
     pub plain: Option<PlainId>,
     /// Set while the link works in this direction.
     pub up: bool,
@@ -38,8 +38,8 @@ pub struct Port {
     pub wake_at: Time,
     /// The port's credits, where they have a rate limit.
     pub credits: Option<CreditsId>,
-    /// The host's network card behind the port; `None` at a switch.
-    pub card: Option<CardId>,
+    /// The host's NIC behind the port; `None` at a switch.
+    pub nic: Option<NicId>,
     /// The first of the port's queues of data; those of its other classes follow. A plain port has none there.
     pub queues: QueueId,
     /// The node that the port belongs to.
@@ -70,13 +70,13 @@ impl ControlWork {
     /// ([`HostModel::queues_data`](crate::model::HostModel::queues_data)).
     pub const QUEUES_DATA: ControlWork = ControlWork(4);
 
-    /// Answers whether there is no work.
+    /// Returns whether there is no work.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Answers whether there is this work.
+    /// Returns whether there is this work.
     #[inline]
     pub fn has(self, work: ControlWork) -> bool {
         self.0 & work.0 != 0
@@ -148,7 +148,7 @@ impl Sent {
         self.credits += 1;
     }
 
-    /// What is left without a part of it.
+    /// Returns what is left without a part of it.
     #[inline]
     pub fn minus(self, part: Sent) -> Sent {
         Sent {
@@ -179,14 +179,14 @@ impl Used {
         Used { bytes, busy }
     }
 
-    /// What was sent of this after `before`.
+    /// Returns what was sent of this after `before`.
     pub fn since(self, before: Used) -> Used {
         let busy = self.busy.map(|busy| busy - before.busy.unwrap_or_default());
         Used { bytes: self.bytes - before.bytes, busy }
     }
 
-    /// The share of so many seconds in which a link of `rate` was busy with this. Bytes count when their frame begins,
-    /// which may be just before the end of the time, but a link is never busy for more than all of it.
+    /// Returns the share of so many seconds in which a link of `rate` was busy with this. Bytes count when their frame
+    /// begins, which may be just before the end of the time, but a link is never busy for more than all of it.
     pub fn share(self, rate: Rate, seconds: f64) -> f64 {
         let share = match self.busy {
             Some(busy) => busy.as_secs_f64() / seconds,
@@ -197,7 +197,7 @@ impl Used {
 }
 
 impl Port {
-    /// An idle port of a topology, with its queues from `queues` on and no other part yet.
+    /// Returns an idle port of a topology, with its queues from `queues` on and no other part yet.
     pub fn new(port: &clearway_topology::Port, queues: QueueId, framing: Framing, whole_ns: bool) -> Port {
         let link = Link::new(port.rate, framing, whole_ns);
         let byte_time = link.byte_time();
@@ -208,7 +208,7 @@ impl Port {
             byte_time,
             waiting: 0,
             credits: None,
-            card: None,
+            nic: None,
             plain: None,
             up: true,
             special_arrivals: Sees::Nothing,
@@ -240,7 +240,7 @@ impl Port {
             counted,
             wake_at,
             credits: _,
-            card: _,
+            nic: _,
             queues: _,
             owner: _,
             paused,
@@ -254,7 +254,7 @@ impl Port {
         self.settle();
     }
 
-    /// The time that a frame of `wire` bytes takes to leave.
+    /// Returns the time that a frame of `wire` bytes takes to leave.
     #[inline(always)]
     pub fn time_to_send(&self, wire: u32) -> Span {
         if let Some(byte) = self.byte_time {
@@ -263,7 +263,7 @@ impl Port {
         self.link.as_ref().expect("a link that must be asked is kept").time_to_send(wire)
     }
 
-    /// Puts a frame on the link at `start`, when it is free. Answers when it reaches the other end.
+    /// Puts a frame on the link at `start`, when it is free. Returns when it reaches the other end.
     #[inline]
     pub fn start_frame(&mut self, wire: u32, start: Time) -> Time {
         let time = match self.byte_time {
@@ -275,27 +275,27 @@ impl Port {
         done + self.delay
     }
 
-    /// The time until `now` in which frames left, if it does not follow from their bytes.
+    /// Returns the time until `now` in which frames left, if it does not follow from their bytes.
     pub fn busy(&self, now: Time) -> Option<Span> {
         // What is on the link now, and what waits at a plain port, leaves without a gap until the port is free.
         let ahead = self.busy_until.saturating_since(now);
         self.link.as_ref().and_then(|link| link.busy()).map(|busy| busy - ahead)
     }
 
-    /// Answers whether the port could send at once.
+    /// Returns whether the port could send at once.
     #[inline]
     pub fn is_free(&self, now: Time) -> bool {
         self.up && self.busy_until <= now
     }
 
-    /// Answers whether a packet of data that arrives at a port that is not plain, and not special, leaves at once. A
+    /// Returns whether a packet of data that arrives at a port that is not plain, and not special, leaves at once. A
     /// wake-up due now is for a credit that may leave, or for a flow: it goes first, though this packet came just before.
     #[inline(always)]
     pub fn sends_at_once(&self, now: Time) -> bool {
         self.busy_until <= now && self.waiting == 0 && self.wake_at != now
     }
 
-    /// Answers whether every packet that arrives must take the slow path: the link is down, flow control wants something,
+    /// Returns whether every packet that arrives must take the slow path: the link is down, flow control wants something,
     /// data waits in the queues of a host, or a trace covers the port.
     #[inline]
     pub fn is_special(&self) -> bool {

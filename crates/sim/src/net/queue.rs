@@ -1,6 +1,6 @@
 //! A queue of packets of data, threaded through the slab.
 
-use super::slab::{Parcel, Slab};
+use super::slab::{RoutedPacket, Slab};
 use crate::ids::PacketId;
 use clearway_units::{Time, wide_product};
 use serde::{Deserialize, Serialize};
@@ -25,34 +25,34 @@ pub struct Queue {
 const _: () = assert!(size_of::<Queue>() == 64, "a queue shall be one cache line");
 
 impl Queue {
-    /// The number of packets that wait.
+    /// Returns the number of packets that wait.
     #[inline]
     pub fn packets(&self) -> u32 {
         self.packets
     }
 
-    /// The bytes on the wire that wait.
+    /// Returns the bytes on the wire that wait.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The most bytes that ever waited.
+    /// Returns the most bytes that ever waited.
     pub fn bytes_max(&self) -> u64 {
         self.bytes_max
     }
 
-    /// The integral of the bytes that waited over the time from the start to `now`, in byte picoseconds.
+    /// Returns the integral of the bytes that waited over the time from the start to `now`, in byte picoseconds.
     pub fn bytes_area(&self, now: Time) -> u128 {
         self.area + self.bytes as u128 * (now - self.since).as_ps() as u128
     }
 
-    /// The number of bytes that waited, averaged over the time from the start to `now`.
+    /// Returns the number of bytes that waited, averaged over the time from the start to `now`.
     pub fn bytes_mean(&self, now: Time) -> f64 {
         mean(self.bytes_area(now), now)
     }
 
-    /// The bytes that the packets found waiting that came, summed up.
+    /// Returns the bytes that the packets found waiting that came, summed up.
     pub fn bytes_met(&self) -> u64 {
         self.met
     }
@@ -72,7 +72,7 @@ impl Queue {
         self.bytes_max = self.bytes_max.max(before);
     }
 
-    /// The first packet, if any waits.
+    /// Returns the first packet, if any waits.
     #[inline]
     pub fn head(&self) -> Option<PacketId> {
         self.head
@@ -82,10 +82,10 @@ impl Queue {
     #[inline]
     pub fn push(&mut self, slab: &mut Slab, id: PacketId, now: Time) {
         self.account(now);
-        let parcel = &mut slab[id];
-        parcel.next = None;
+        let routed = &mut slab[id];
+        routed.next = None;
         self.met += self.bytes;
-        self.bytes += parcel.packet.wire as u64;
+        self.bytes += routed.packet.wire as u64;
         self.packets += 1;
         self.bytes_max = self.bytes_max.max(self.bytes);
         match self.tail {
@@ -105,14 +105,14 @@ impl Queue {
 
     /// Takes the first packet, which is this one.
     #[inline(always)]
-    pub fn pop_head(&mut self, parcel: &Parcel, now: Time) {
+    pub fn pop_head(&mut self, routed: &RoutedPacket, now: Time) {
         self.account(now);
-        self.head = parcel.next;
+        self.head = routed.next;
         if self.head.is_none() {
             self.tail = None;
         }
         self.packets -= 1;
-        self.bytes -= parcel.packet.wire as u64;
+        self.bytes -= routed.packet.wire as u64;
     }
 
     /// Takes all packets.
@@ -135,9 +135,9 @@ impl Queue {
         }
     }
 
-    /// The packets that wait, the first one first.
-    pub fn iter<'a>(&self, slab: &'a Slab) -> impl Iterator<Item = &'a Parcel> {
-        std::iter::successors(self.head.map(|id| &slab[id]), |parcel| parcel.next.map(|id| &slab[id]))
+    /// Returns the packets that wait, the first one first.
+    pub fn iter<'a>(&self, slab: &'a Slab) -> impl Iterator<Item = &'a RoutedPacket> {
+        std::iter::successors(self.head.map(|id| &slab[id]), |routed| routed.next.map(|id| &slab[id]))
     }
 
     #[inline]
@@ -148,7 +148,7 @@ impl Queue {
     }
 }
 
-/// The mean over the time from the start to `now` of a length whose integral is `area`.
+/// Returns the mean over the time from the start to `now` of a length whose integral is `area`.
 pub fn mean(area: u128, now: Time) -> f64 {
     if now == Time::ZERO { 0.0 } else { area as f64 / now.as_ps() as f64 }
 }
@@ -160,10 +160,10 @@ mod tests {
     #[test]
     fn packets_leave_in_the_order_of_their_arrival_and_the_mean_is_weighted_by_time() {
         let (mut slab, mut queue) = (Slab::default(), Queue::default());
-        let (a, b) = (slab.insert(Parcel::for_test(100)), slab.insert(Parcel::for_test(300)));
+        let (a, b) = (slab.insert(RoutedPacket::for_test(100)), slab.insert(RoutedPacket::for_test(300)));
         queue.push(&mut slab, a, Time::from_ps(10));
         queue.push(&mut slab, b, Time::from_ps(20));
-        assert_eq!(queue.iter(&slab).map(|parcel| parcel.packet.wire).collect::<Vec<_>>(), [100, 300]);
+        assert_eq!(queue.iter(&slab).map(|routed| routed.packet.wire).collect::<Vec<_>>(), [100, 300]);
         assert_eq!(queue.pop(&slab, Time::from_ps(30)), Some(a));
         assert_eq!(queue.pop(&slab, Time::from_ps(40)), Some(b));
         assert_eq!(queue.pop(&slab, Time::from_ps(40)), None);
@@ -176,7 +176,7 @@ mod tests {
     fn each_packet_that_comes_counts_what_it_meets_whether_it_joins_or_not() {
         let (mut slab, mut queue) = (Slab::default(), Queue::default());
         for wire in [100, 300, 50] {
-            let id = slab.insert(Parcel::for_test(wire));
+            let id = slab.insert(RoutedPacket::for_test(wire));
             queue.push(&mut slab, id, Time::ZERO);
         }
         assert_eq!(queue.bytes_met(), 100 + 400, "the first met nothing");
@@ -190,14 +190,14 @@ mod tests {
     fn packets_that_are_brought_to_another_slab_wait_there_in_their_order() {
         let (mut old, mut new, mut queue) = (Slab::default(), Slab::default(), Queue::default());
         for wire in [100, 200, 300] {
-            let id = old.insert(Parcel::for_test(wire));
+            let id = old.insert(RoutedPacket::for_test(wire));
             queue.push(&mut old, id, Time::ZERO);
         }
-        let other = new.insert(Parcel::for_test(50));
+        let other = new.insert(RoutedPacket::for_test(50));
         queue.bring(&old, &mut new);
         queue.push(&mut new, other, Time::ZERO);
         assert_eq!(
-            queue.iter(&new).map(|parcel| parcel.packet.wire).collect::<Vec<_>>(),
+            queue.iter(&new).map(|routed| routed.packet.wire).collect::<Vec<_>>(),
             [100, 200, 300, 50]
         );
         assert_eq!((queue.packets(), queue.bytes()), (4, 650));

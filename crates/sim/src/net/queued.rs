@@ -11,19 +11,19 @@ impl Marks {
     /// The flags that are marks, all among the lowest eight.
     const SEEN: Flags = Flags::ECN_CE.with(Flags::RETRANSMIT);
 
-    /// The marks among the flags of a packet.
+    /// Returns the marks among the flags of a packet.
     #[inline]
     pub fn of(flags: Flags) -> Marks {
         Marks((flags.bits() & Marks::SEEN.bits()) as u8)
     }
 
-    /// True if the packet carries an ECN mark.
+    /// Returns true if the packet carries an ECN mark.
     #[inline]
     pub fn is_marked(self) -> bool {
         u16::from(self.0) & Flags::ECN_CE.bits() != 0
     }
 
-    /// True if the packet is data that was sent before.
+    /// Returns true if the packet is data that was sent before.
     #[inline]
     pub fn is_retransmission(self) -> bool {
         u16::from(self.0) & Flags::RETRANSMIT.bits() != 0

@@ -26,7 +26,7 @@ pub struct Elsewhere<'a> {
 }
 
 impl Networks {
-    /// Answers whether the nodes lie in the same parts as those of other networks of the same model.
+    /// Returns whether the nodes lie in the same parts as those of other networks of the same model.
     pub fn is_cut_as(&self, other: &Networks) -> bool {
         self.len() == other.len() && self.part_of == other.part_of
     }
@@ -81,7 +81,7 @@ impl Networks {
             queues: _,
             plain: _,
             credits: _,
-            cards: _,
+            nics: _,
             arbiter: _,
             losses: _,
             mechanisms: _,
@@ -168,7 +168,7 @@ impl Networks {
         }
     }
 
-    /// The number of packets in the network.
+    /// Returns the number of packets in the network.
     fn packets(&self) -> usize {
         self.parts.iter().map(|net| net.slab.iter_live().count()).sum()
     }
@@ -194,8 +194,8 @@ impl Network {
         if let Some((own, was)) = own.credits.zip(was.credits) {
             self.credits.take_over(own, (&mut old.credits, was), &old.slab, &mut self.slab);
         }
-        if let Some((own, was)) = own.card.zip(was.card) {
-            swap(&mut self.cards[own], &mut old.cards[was]);
+        if let Some((own, was)) = own.nic.zip(was.nic) {
+            swap(&mut self.nics[own], &mut old.nics[was]);
         }
         if let Some((own, was)) = own.special.loss.zip(was.special.loss) {
             swap(&mut self.losses[own], &mut old.losses[was]);
@@ -215,7 +215,7 @@ impl Network {
     }
 }
 
-/// The part of a node by a list of those of all nodes, which is empty if there is one part.
+/// Returns the part of a node by a list of those of all nodes, which is empty if there is one part.
 fn part_in(part_of: &[u32], node: NodeId) -> usize {
     part_of.get(node.index()).map_or(0, |&part| part as usize)
 }

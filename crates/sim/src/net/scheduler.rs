@@ -34,13 +34,13 @@ pub struct Turns {
 }
 
 impl Order {
-    /// The order of classes of data, whose turns are counted in bytes.
+    /// Returns the order of classes of data, whose turns are counted in bytes.
     pub fn new(classes: &[Class]) -> Order {
         let members: Vec<(u8, u32)> = classes.iter().map(|class| (class.priority, class.weight)).collect();
         Order::of(&members, QUANTUM)
     }
 
-    /// The order of classes of data at switches, where packets of some classes join others.
+    /// Returns the order of classes of data at switches, where packets of some classes join others.
     pub fn of_switches(classes: &[Class]) -> Order {
         let mut order = Order::new(classes);
         order
@@ -51,7 +51,8 @@ impl Order {
         order.settle()
     }
 
-    /// The order of classes that have a priority and a weight each, with turns of `quantum` for each unit of weight.
+    /// Returns the order of classes that have a priority and a weight each, with turns of `quantum` for each unit of
+    /// weight.
     pub fn of(classes: &[(u8, u32)], quantum: i64) -> Order {
         let mut by_priority: Vec<usize> = (0..classes.len()).collect();
         sort_by_key(&mut by_priority, |&index| (classes[index].0, index));
@@ -78,23 +79,23 @@ impl Order {
         self
     }
 
-    /// The class that all packets are in, if there is but one.
+    /// Returns the class that all packets are in, if there is but one.
     #[inline]
     pub fn only(&self) -> Option<ClassId> {
         self.only
     }
 
-    /// The number of classes.
+    /// Returns the number of classes.
     pub fn classes(&self) -> usize {
         self.classes
     }
 
-    /// The state of a port's turns at the start.
+    /// Returns the state of a port's turns at the start.
     pub fn turns(&self) -> Turns {
         Turns { balance: vec![0; self.classes].into(), next: 0 }
     }
 
-    /// The class that may send next, among those for which `has` answers that a packet waits.
+    /// Returns the class that may send next, among those for which `has` says that a packet waits.
     pub fn pick(&self, turns: Option<&mut Turns>, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
         if !self.has_turns() {
             return self.first(has);
@@ -123,7 +124,7 @@ impl Order {
         }
     }
 
-    /// The class of the highest priority for which `has` answers that a packet waits, where no two have the same.
+    /// Returns the class of the highest priority for which `has` says that a packet waits, where no two have the same.
     #[inline(always)]
     fn first(&self, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
         self.strict.as_ref()?.iter().copied().find(|&class| has(class))
@@ -137,7 +138,7 @@ impl Order {
         }
     }
 
-    /// Answers whether classes share turns, so that each port needs the state of its own.
+    /// Returns whether classes share turns, so that each port needs the state of its own.
     #[inline]
     fn has_turns(&self) -> bool {
         self.strict.is_none()
@@ -154,7 +155,7 @@ pub struct Arbiter {
 }
 
 impl Arbiter {
-    /// The arbiter of a model's ports.
+    /// Returns the arbiter of a model's ports.
     pub fn new(model: &Model) -> Arbiter {
         let at_switches = Order::of_switches(&model.switch.classes);
         let at_hosts = Order::new(&model.host.port.classes);
@@ -167,7 +168,7 @@ impl Arbiter {
         Arbiter { at_switches, at_hosts, turns }
     }
 
-    /// The number of classes of data that a port has: as many at switches as at hosts.
+    /// Returns the number of classes of data that a port has: as many at switches as at hosts.
     pub fn classes(&self) -> usize {
         self.at_switches.classes()
     }
@@ -177,13 +178,13 @@ impl Arbiter {
         if is_host { &self.at_hosts } else { &self.at_switches }
     }
 
-    /// The class that all packets are in at a port, if there is but one.
+    /// Returns the class that all packets are in at a port, if there is but one.
     #[inline]
     pub fn only(&self, is_host: bool) -> Option<ClassId> {
         self.order(is_host).only()
     }
 
-    /// Answers whether classes share turns at ports.
+    /// Returns whether classes share turns at ports.
     #[inline]
     pub fn has_turns(&self, is_host: bool) -> bool {
         self.order(is_host).has_turns()
@@ -195,7 +196,7 @@ impl Arbiter {
         self.order(is_host).first(has)
     }
 
-    /// The class that may send next at a port, among those for which `has` answers that a packet waits.
+    /// Returns the class that may send next at a port, among those for which `has` says that a packet waits.
     pub fn pick(&mut self, port: PortId, is_host: bool, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
         let order = if is_host { &self.at_hosts } else { &self.at_switches };
         order.pick(self.turns.get_mut(port), has)

@@ -9,7 +9,7 @@ use super::networks::Networks;
 use super::port::{Port, Sent};
 use super::queue::Queue;
 use super::queued::{Marks, QueuedPacket};
-use super::slab::Parcel;
+use super::slab::RoutedPacket;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, Id};
 use clearway_proto::port::pfc::PAUSE_WIRE;
@@ -23,7 +23,7 @@ pub struct Launched<'a> {
     /// The port.
     pub port: PortId,
     /// The packet; `None` for a pause frame.
-    pub parcel: Option<&'a Parcel>,
+    pub packet: Option<&'a RoutedPacket>,
     /// The size on the wire in bytes.
     pub wire: u32,
     /// The time at which the first bit leaves the port.
@@ -64,7 +64,7 @@ impl Waiting {
 }
 
 impl Network {
-    /// What a port sent so far, and what waits in its queues of data.
+    /// Returns what a port sent so far, and what waits in its queues of data.
     #[inline]
     pub fn sent_and_waiting(&self, port: PortId) -> (Sent, Waiting) {
         let counted = self.ports[port].counted;
@@ -82,8 +82,8 @@ impl Network {
         }
     }
 
-    /// A number for a port at rest: if a later look gets the same one, the port looks as it did before. `None` where
-    /// something leaves or waits, and where more than the port's own packets changes what it shows.
+    /// Returns a number for a port at rest: if a later look gets the same one, the port looks as it did before. `None`
+    /// where something leaves or waits, and where more than the port's own packets changes what it shows.
     #[inline]
     pub fn rest(&self, port: PortId) -> Option<u64> {
         let out = &self.ports[port];
@@ -102,7 +102,7 @@ impl Network {
         is_at_rest.then(|| out.counted.packets + self.drops(port).iter().map(|(_, count)| count).sum::<u64>())
     }
 
-    /// The credits that wait at a port under a rate limit.
+    /// Returns the credits that wait at a port under a rate limit.
     #[inline]
     pub fn credits_waiting(&self, port: PortId) -> Waiting {
         match self.ports[port].credits {
@@ -111,7 +111,7 @@ impl Network {
         }
     }
 
-    /// The packets that wait in the queue of a class of data at a port.
+    /// Returns the packets that wait in the queue of a class of data at a port.
     pub fn waiting_data(&self, port: PortId, class: ClassId) -> Waiting {
         match self.plain(port) {
             Some(queue) if class == ClassId::FIRST => Waiting::of(queue.waiting(self.now())),
@@ -120,34 +120,35 @@ impl Network {
         }
     }
 
-    /// The credits that wait at a port under a rate limit, by class of credits.
+    /// Returns the credits that wait at a port under a rate limit, by class of credits.
     pub fn waiting_credits(&self, port: PortId) -> impl Iterator<Item = Waiting> {
         self.credit_queues(port).map(Waiting::credits)
     }
 
-    /// The packets in the queues of a port that is not plain: credits under a rate limit first, then data class by class,
-    /// of each class the first one first. The packets that wait at a plain port are among those of [`Networks::each_launched`].
-    pub fn waiting_parcels(&self, port: PortId) -> impl Iterator<Item = &Parcel> {
+    /// Returns the packets in the queues of a port that is not plain: credits under a rate limit first, then data class
+    /// by class, of each class the first one first. The packets that wait at a plain port are among those of
+    /// [`Networks::each_launched`].
+    pub fn waiting_packets(&self, port: PortId) -> impl Iterator<Item = &RoutedPacket> {
         let is_plain = self.ports[port].plain.is_some();
         let data = if is_plain { &[] } else { self.data_queues(port) };
         let credits = self.credit_queues(port).flat_map(|queue| queue.iter().map(|id| &self.slab[id]));
         credits.chain(data.iter().flat_map(|class| class.queue.iter(&self.slab)))
     }
 
-    /// Answers whether a port may have such packets.
+    /// Returns whether a port may have such packets.
     #[inline]
-    pub fn has_parcels(&self, port: PortId) -> bool {
+    pub fn has_packets(&self, port: PortId) -> bool {
         let out = &self.ports[port];
         out.waiting > 0 || out.credits.is_some()
     }
 
-    /// The number of notifications that the mechanism of a port had sent to senders.
+    /// Returns the number of notifications that the mechanism of a port had sent to senders.
     #[inline]
     pub fn cnps(&self, port: PortId) -> u64 {
         self.ports[port].special.mechanism.map_or(0, |mechanism| self.mechanisms[mechanism].cnps)
     }
 
-    /// The number of packets that reached a host which has yet to look at them.
+    /// Returns the number of packets that reached a host which has yet to look at them.
     pub fn handled_later(&self) -> u64 {
         let is_handled = |kind| matches!(kind, EventKind::Handle(_));
         self.agenda.iter().filter(|event| is_handled(event.kind())).count() as u64
@@ -158,14 +159,14 @@ impl Network {
     pub fn each_queued(&self, port: PortId, most: usize, mut show: impl FnMut(QueuedPacket)) {
         match self.plain(port) {
             Some(queue) => queue.shown(self.now()).take(most).for_each(show),
-            None => self.waiting_parcels(port).take(most).for_each(|Parcel { packet, .. }| {
+            None => self.waiting_packets(port).take(most).for_each(|RoutedPacket { packet, .. }| {
                 let (kind, wire) = (packet.kind(), packet.wire);
                 show(QueuedPacket { kind, wire, marks: Marks::of(packet.flags) });
             }),
         }
     }
 
-    /// The latest time at which the last bit of a frame that a port has begun to send reaches the next node.
+    /// Returns the latest time at which the last bit of a frame that a port has begun to send reaches the next node.
     #[inline]
     fn last_arrival(&self, out: &Port) -> Time {
         // What waits at a plain port is counted in the time until which the port is busy.
@@ -191,30 +192,30 @@ impl Network {
         });
     }
 
-    /// The frames that other parts of the network sent here and that this one has yet to take in.
+    /// Returns the frames that other parts of the network sent here and that this one has yet to take in.
     fn handed_over(&self) -> impl Iterator<Item = Launched<'_>> {
         let boxes = self.exchange.iter().flat_map(|exchange| &exchange.inboxes);
         boxes.flat_map(move |batch| {
-            let mut parcels = batch.parcels.iter();
+            let mut packets = batch.packets.iter();
             batch.items.iter().map(move |item| {
-                let parcel = match item.what {
-                    Crossing::Packet => parcels.next(),
+                let routed = match item.what {
+                    Crossing::Packet => packets.next(),
                     Crossing::Frame(..) => None,
                 };
-                self.launched_at(item.port, item.at, parcel)
+                self.launched_at(item.port, item.at, routed)
             })
         })
     }
 
-    /// The frame of a port whose event comes at `at`: of a packet its arrival, of a pause frame the time at which the
-    /// other end obeys it.
-    fn launched_at<'a>(&self, port: PortId, at: Time, parcel: Option<&'a Parcel>) -> Launched<'a> {
+    /// Returns the frame of a port whose event comes at `at`: of a packet its arrival, of a pause frame the time at
+    /// which the other end obeys it.
+    fn launched_at<'a>(&self, port: PortId, at: Time, routed: Option<&'a RoutedPacket>) -> Launched<'a> {
         let out = &self.ports[port];
-        let response = self.memory.control().filter(|_| parcel.is_none()).map(|control| control.response());
-        let wire = parcel.map_or(PAUSE_WIRE, |parcel| parcel.packet.wire);
+        let response = self.memory.control().filter(|_| routed.is_none()).map(|control| control.response());
+        let wire = routed.map_or(PAUSE_WIRE, |routed| routed.packet.wire);
         let arrives = response.map_or(at, |response| at - response);
         let start = arrives - out.delay - out.time_to_send(wire);
-        Launched { port, parcel, wire, start, arrives }
+        Launched { port, packet: routed, wire, start, arrives }
     }
 }
 

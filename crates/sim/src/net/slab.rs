@@ -11,10 +11,10 @@ use std::ops::{Index, IndexMut};
 /// put there.
 const AHEAD: usize = 8;
 
-/// A packet on its way, with what the network notes of it: one cache line.
+/// A packet in the network, with its flow and the rest of its route: one cache line.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[repr(C, align(64))]
-pub struct Parcel {
+pub struct RoutedPacket {
     /// The packet, as the ends of its flow see it.
     pub packet: Packet,
     /// The flow of the packet.
@@ -31,10 +31,10 @@ pub struct Parcel {
     pub class_at_host: ClassId,
 }
 
-const _: () = assert!(size_of::<Parcel>() == 64, "a packet shall be one cache line");
+const _: () = assert!(size_of::<RoutedPacket>() == 64, "a packet shall be one cache line");
 
-impl Parcel {
-    /// The packet's class at a port: of a host, or of a switch.
+impl RoutedPacket {
+    /// Returns the packet's class at a port: of a host, or of a switch.
     #[inline]
     pub fn class_at(&self, is_host: bool) -> ClassId {
         if is_host { self.class_at_host } else { self.class }
@@ -61,7 +61,7 @@ const BLOCK: usize = 64;
 /// The two kinds of entries. An entry keeps its kind: packets with an addition and packets without have entries of their own.
 const KINDS: usize = 2;
 
-/// The kind of entry that a packet needs: 1 with a place for an addition, 0 without.
+/// Returns the kind of entry that a packet needs: 1 with a place for an addition, 0 without.
 #[inline(always)]
 fn kind_of(packet: &Packet) -> usize {
     usize::from(packet.flags.has(Flags::EXTRA))
@@ -70,7 +70,7 @@ fn kind_of(packet: &Packet) -> usize {
 /// All packets in the network.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Slab {
-    parcels: IdVec<PacketId, Parcel>,
+    packets: IdVec<PacketId, RoutedPacket>,
     /// The first entry of each kind that is free.
     free: [Option<PacketId>; KINDS],
     /// Entries that are free too: of packets that went to other parts of the network, for those that come from there.
@@ -85,32 +85,32 @@ pub struct Slab {
 impl Slab {
     /// Puts a packet in and returns its id.
     #[inline(always)]
-    pub fn insert(&mut self, parcel: Parcel) -> PacketId {
-        let kind = kind_of(&parcel.packet);
-        let Some(id) = self.free[kind] else { return self.grow(kind, parcel) };
-        let entry = &mut self.parcels[id];
+    pub fn insert(&mut self, routed: RoutedPacket) -> PacketId {
+        let kind = kind_of(&routed.packet);
+        let Some(id) = self.free[kind] else { return self.grow(kind, routed) };
+        let entry = &mut self.packets[id];
         self.free[kind] = entry.next;
-        *entry = parcel;
+        *entry = routed;
         id
     }
 
     /// Puts a packet in for which no entry is free.
     #[inline(never)]
-    fn grow(&mut self, kind: usize, parcel: Parcel) -> PacketId {
+    fn grow(&mut self, kind: usize, routed: RoutedPacket) -> PacketId {
         if kind == 0 {
-            return self.parcels.push(parcel);
+            return self.packets.push(routed);
         }
         // What is left of the last block has no places.
-        while !self.parcels.len().is_multiple_of(BLOCK) {
-            let id = self.parcels.push(parcel);
+        while !self.packets.len().is_multiple_of(BLOCK) {
+            let id = self.packets.push(routed);
             self.remove_of(0, id);
         }
-        let shift = (self.places.len() as u32).wrapping_sub(self.parcels.len() as u32);
-        self.to_place.resize(self.parcels.len() / BLOCK, 0);
+        let shift = (self.places.len() as u32).wrapping_sub(self.packets.len() as u32);
+        self.to_place.resize(self.packets.len() / BLOCK, 0);
         self.to_place.push(shift);
         self.places.resize(self.places.len() + BLOCK, Place(Extra::None));
-        let first = self.parcels.push(parcel);
-        let rest: Vec<_> = (1..BLOCK).map(|_| self.parcels.push(parcel)).collect();
+        let first = self.packets.push(routed);
+        let rest: Vec<_> = (1..BLOCK).map(|_| self.packets.push(routed)).collect();
         rest.into_iter().rev().for_each(|id| self.remove_of(kind, id));
         first
     }
@@ -118,38 +118,38 @@ impl Slab {
     /// Takes a packet out.
     #[inline(always)]
     pub fn remove(&mut self, id: PacketId) {
-        self.remove_of(kind_of(&self.parcels[id].packet), id);
+        self.remove_of(kind_of(&self.packets[id].packet), id);
     }
 
     #[inline(always)]
     fn remove_of(&mut self, kind: usize, id: PacketId) {
-        self.parcels[id].next = self.free[kind];
+        self.packets[id].next = self.free[kind];
         self.free[kind] = Some(id);
     }
 
     /// Takes a packet out that goes to another part of the network. Unlike those of the list of free entries, each of
     /// which names the next one, its place can be fetched long before it is used again.
     pub fn vacate(&mut self, id: PacketId) {
-        self.vacated[kind_of(&self.parcels[id].packet)].push(id);
+        self.vacated[kind_of(&self.packets[id].packet)].push(id);
     }
 
     /// Puts packets in that come from other parts of the network, in the places of those that went there.
-    pub fn take_in(&mut self, parcel: Parcel) -> PacketId {
-        let vacated = &mut self.vacated[kind_of(&parcel.packet)];
+    pub fn take_in(&mut self, routed: RoutedPacket) -> PacketId {
+        let vacated = &mut self.vacated[kind_of(&routed.packet)];
         let ahead = vacated.get(vacated.len().wrapping_sub(AHEAD));
         if let Some(&id) = ahead {
-            prefetch_lines(self.parcels.address(id).cast(), 1);
+            prefetch_lines(self.packets.address(id).cast(), 1);
         }
-        let Some(id) = vacated.pop() else { return self.insert(parcel) };
-        self.parcels[id] = parcel;
+        let Some(id) = vacated.pop() else { return self.insert(routed) };
+        self.packets[id] = routed;
         id
     }
 
     /// Brings over a packet that is in another slab, with its addition if it has one, and returns its id here.
     pub fn bring(&mut self, from: &Slab, id: PacketId) -> PacketId {
-        let parcel = from.parcels[id];
-        let own = self.insert(parcel);
-        if parcel.packet.flags.has(Flags::EXTRA) {
+        let routed = from.packets[id];
+        let own = self.insert(routed);
+        if routed.packet.flags.has(Flags::EXTRA) {
             self.set_extra(own, Addition::New(from.extra(id)));
         }
         own
@@ -164,18 +164,18 @@ impl Slab {
         }
     }
 
-    /// The address of a packet, to be fetched ahead.
+    /// Returns the address of a packet, to be fetched ahead.
     #[inline]
     pub fn address(&self, id: PacketId) -> *const u8 {
-        self.parcels.address(id).cast()
+        self.packets.address(id).cast()
     }
 
-    /// The memory that packets take, in bytes: as many as were ever in the network at once.
+    /// Returns the memory that packets take, in bytes: as many as were ever in the network at once.
     pub fn size(&self) -> usize {
-        self.parcels.size()
+        self.packets.size()
     }
 
-    /// The number of the place of an entry that has one.
+    /// Returns the number of the place of an entry that has one.
     #[inline(always)]
     fn place(&self, id: PacketId) -> usize {
         (id.index() as u32).wrapping_add(self.to_place[id.index() / BLOCK]) as usize
@@ -202,7 +202,7 @@ impl Slab {
         }
     }
 
-    /// The addition of a packet that is flagged [`Flags::EXTRA`], also if the packet has just been taken out.
+    /// Returns the addition of a packet that is flagged [`Flags::EXTRA`], also if the packet has just been taken out.
     #[inline]
     pub fn extra(&self, id: PacketId) -> &Extra {
         &self.places[self.place(id)].0
@@ -215,50 +215,50 @@ impl Slab {
         &mut self.places[place].0
     }
 
-    /// A packet and its addition, if it has one, to be changed.
-    pub fn get_both(&mut self, id: PacketId) -> (&mut Parcel, Option<&mut Extra>) {
-        let has_extra = self.parcels[id].packet.flags.has(Flags::EXTRA);
+    /// Returns a packet and its addition, if it has one, to be changed.
+    pub fn get_both(&mut self, id: PacketId) -> (&mut RoutedPacket, Option<&mut Extra>) {
+        let has_extra = self.packets[id].packet.flags.has(Flags::EXTRA);
         let place = if has_extra { Some(self.place(id)) } else { None };
         let extra = place.map(|place| &mut self.places[place].0);
-        (&mut self.parcels[id], extra)
+        (&mut self.packets[id], extra)
     }
 
-    /// The packets in the network, in no meaningful order.
-    pub fn iter_live(&self) -> impl Iterator<Item = &Parcel> {
-        let mut is_free: IdVec<PacketId, bool> = self.parcels.iter().map(|_| false).collect();
+    /// Returns the packets in the network, in no meaningful order.
+    pub fn iter_live(&self) -> impl Iterator<Item = &RoutedPacket> {
+        let mut is_free: IdVec<PacketId, bool> = self.packets.iter().map(|_| false).collect();
         self.vacated.iter().flatten().for_each(|&id| is_free[id] = true);
         for mut next in self.free {
             while let Some(id) = next {
                 is_free[id] = true;
-                next = self.parcels[id].next;
+                next = self.packets[id].next;
             }
         }
-        self.parcels.iter().zip(is_free).filter(|(_, free)| !free).map(|(parcel, _)| parcel)
+        self.packets.iter().zip(is_free).filter(|(_, free)| !free).map(|(routed, _)| routed)
     }
 }
 
 impl Index<PacketId> for Slab {
-    type Output = Parcel;
+    type Output = RoutedPacket;
     #[inline]
-    fn index(&self, id: PacketId) -> &Parcel {
-        &self.parcels[id]
+    fn index(&self, id: PacketId) -> &RoutedPacket {
+        &self.packets[id]
     }
 }
 
 impl IndexMut<PacketId> for Slab {
     #[inline]
-    fn index_mut(&mut self, id: PacketId) -> &mut Parcel {
-        &mut self.parcels[id]
+    fn index_mut(&mut self, id: PacketId) -> &mut RoutedPacket {
+        &mut self.packets[id]
     }
 }
 
 #[cfg(test)]
-impl Parcel {
-    /// A data packet of the first flow with `wire` bytes on the wire, which has no link ahead.
-    pub fn for_test(wire: u32) -> Parcel {
+impl RoutedPacket {
+    /// Returns a data packet of the first flow with `wire` bytes on the wire, which has no link ahead.
+    pub fn for_test(wire: u32) -> RoutedPacket {
         use clearway_proto::Header;
         use clearway_units::Time;
-        Parcel {
+        RoutedPacket {
             packet: Packet::data(Header::data(0), 0, wire, Time::ZERO),
             flow: Id::from_index(0),
             hop: HopId::default(),
@@ -277,16 +277,17 @@ mod tests {
     #[test]
     fn the_place_of_a_packet_that_left_is_used_again_and_it_is_not_counted() {
         let mut slab = Slab::default();
-        let (first, second) = (slab.insert(Parcel::for_test(1)), slab.insert(Parcel::for_test(2)));
+        let (first, second) =
+            (slab.insert(RoutedPacket::for_test(1)), slab.insert(RoutedPacket::for_test(2)));
         slab.remove(first);
-        assert_eq!(slab.iter_live().map(|parcel| parcel.packet.wire).collect::<Vec<_>>(), [2]);
-        assert_eq!(slab.insert(Parcel::for_test(3)), first);
+        assert_eq!(slab.iter_live().map(|routed| routed.packet.wire).collect::<Vec<_>>(), [2]);
+        assert_eq!(slab.insert(RoutedPacket::for_test(3)), first);
         assert_eq!((slab[first].packet.wire, slab[second].packet.wire), (3, 2));
     }
 
-    fn with_addition(wire: u32) -> Parcel {
-        let parcel = Parcel::for_test(wire);
-        Parcel { packet: parcel.packet.with_flags(Flags::EXTRA), ..parcel }
+    fn with_addition(wire: u32) -> RoutedPacket {
+        let routed = RoutedPacket::for_test(wire);
+        RoutedPacket { packet: routed.packet.with_flags(Flags::EXTRA), ..routed }
     }
 
     fn sack(end: u64) -> Extra {
@@ -296,13 +297,13 @@ mod tests {
     #[test]
     fn only_packets_with_additions_take_room_for_them_however_many_others_there_are() {
         let mut slab = Slab::default();
-        let many: Vec<_> = (0..10_000).map(|wire| slab.insert(Parcel::for_test(wire))).collect();
+        let many: Vec<_> = (0..10_000).map(|wire| slab.insert(RoutedPacket::for_test(wire))).collect();
         for round in 0..1000 {
             let ids: Vec<_> = (0..BLOCK as u64).map(|_| slab.insert(with_addition(1))).collect();
             ids.iter().zip(0..).for_each(|(&id, n)| slab.set_extra(id, Addition::New(&sack(round + n))));
             ids.iter().zip(0..).for_each(|(&id, n)| assert_eq!(slab.extra(id).sack()[2].end, round + n));
             ids.into_iter().for_each(|id| slab.remove(id));
-            let other = slab.insert(Parcel::for_test(7));
+            let other = slab.insert(RoutedPacket::for_test(7));
             assert!(slab.get_both(other).1.is_none());
         }
         assert_eq!(slab.places.len(), BLOCK, "as many as were carried at once");
@@ -317,7 +318,7 @@ mod tests {
         slab.set_extra(data, Addition::New(&sack(3)));
         slab.remove(data);
         assert_eq!(slab.extra(data).sack()[0].end, 3);
-        slab.insert(Parcel::for_test(4));
+        slab.insert(RoutedPacket::for_test(4));
         let answer = slab.insert(with_addition(5));
         slab.set_extra(answer, Addition::Of(data));
         assert_eq!(
@@ -332,9 +333,9 @@ mod tests {
     #[test]
     fn a_packet_is_brought_over_with_its_addition_and_stays_what_it_was() {
         let (mut old, mut new) = (Slab::default(), Slab::default());
-        let (plain, with) = (old.insert(Parcel::for_test(1)), old.insert(with_addition(2)));
+        let (plain, with) = (old.insert(RoutedPacket::for_test(1)), old.insert(with_addition(2)));
         old.set_extra(with, Addition::New(&sack(7)));
-        new.insert(Parcel::for_test(3));
+        new.insert(RoutedPacket::for_test(3));
         let [plain, with] = [plain, with].map(|id| new.bring(&old, id));
         assert_eq!((new[plain].packet.wire, new[with].packet.wire), (1, 2));
         assert_eq!(new.extra(with).sack()[0].end, 7);
@@ -344,23 +345,27 @@ mod tests {
     #[test]
     fn a_packet_from_another_part_takes_the_place_of_one_that_went_there() {
         let mut slab = Slab::default();
-        let ids: Vec<_> = (0..3).map(|wire| slab.insert(Parcel::for_test(wire))).collect();
+        let ids: Vec<_> = (0..3).map(|wire| slab.insert(RoutedPacket::for_test(wire))).collect();
         slab.vacate(ids[0]);
         slab.vacate(ids[1]);
-        assert_eq!(slab.iter_live().map(|parcel| parcel.packet.wire).collect::<Vec<_>>(), [2]);
-        assert_eq!(slab.take_in(Parcel::for_test(4)), ids[1]);
+        assert_eq!(slab.iter_live().map(|routed| routed.packet.wire).collect::<Vec<_>>(), [2]);
+        assert_eq!(slab.take_in(RoutedPacket::for_test(4)), ids[1]);
         slab.release_vacated();
-        assert_eq!(slab.iter_live().map(|parcel| parcel.packet.wire).collect::<Vec<_>>(), [4, 2]);
-        assert_eq!(slab.insert(Parcel::for_test(5)), ids[0], "all packets may have the places that are left");
+        assert_eq!(slab.iter_live().map(|routed| routed.packet.wire).collect::<Vec<_>>(), [4, 2]);
+        assert_eq!(
+            slab.insert(RoutedPacket::for_test(5)),
+            ids[0],
+            "all packets may have the places that are left"
+        );
         assert_ne!(
-            slab.take_in(Parcel::for_test(6)),
+            slab.take_in(RoutedPacket::for_test(6)),
             ids[0],
             "a packet finds a place where none was vacated"
         );
         let with = slab.insert(with_addition(7));
         slab.vacate(with);
         assert_ne!(
-            slab.take_in(Parcel::for_test(8)),
+            slab.take_in(RoutedPacket::for_test(8)),
             with,
             "a place for an addition is for a packet that has one"
         );

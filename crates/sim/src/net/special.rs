@@ -38,10 +38,10 @@ impl Network {
         {
             self.meet_mechanism(port, mechanism, id);
         }
-        let (out, parcel) = (&self.ports[port], &self.slab[id]);
-        if let Some(credits) = out.credits.filter(|_| parcel.packet.is_credit()) {
+        let (out, routed) = (&self.ports[port], &self.slab[id]);
+        if let Some(credits) = out.credits.filter(|_| routed.packet.is_credit()) {
             self.send_credit(port, credits, id);
-        } else if out.sends_at_once(now) && !out.paused.has(parcel.class_at(out.card.is_some())) {
+        } else if out.sends_at_once(now) && !out.paused.has(routed.class_at(out.nic.is_some())) {
             self.transmit(port, id);
         } else {
             self.enqueue(port, id);
@@ -85,11 +85,11 @@ impl Network {
     #[inline(always)]
     fn show_departure(&mut self, port: PortId, mechanism: MechanismId, id: PacketId) {
         let state = self.port_state(&self.ports[port]);
-        let (parcel, extra) = self.slab.get_both(id);
-        self.mechanisms[mechanism].protocol.on_departure(&mut parcel.packet, extra, state);
+        let (routed, extra) = self.slab.get_both(id);
+        self.mechanisms[mechanism].protocol.on_departure(&mut routed.packet, extra, state);
     }
 
-    /// A packet leaves a port whose link loses, or that a trace covers. Answers whether it is lost.
+    /// A packet leaves a port whose link loses, or that a trace covers. Returns whether it is lost.
     #[cold]
     #[inline(never)]
     fn is_lost(&mut self, port: PortId, id: PacketId) -> bool {
@@ -100,14 +100,15 @@ impl Network {
         special.loss.is_some_and(|loss| self.losses[loss].strikes())
     }
 
-    /// A port, as its mechanism sees it. A port with a mechanism is not plain.
+    /// Returns a port, as its mechanism sees it. A port with a mechanism is not plain.
     #[inline]
     pub(super) fn port_state(&self, out: &Port) -> PortState {
         let queued = if out.waiting == 0 { 0 } else { self.bytes_waiting(out) };
         PortState { now: self.now(), queued, sent: out.counted.bytes }
     }
 
-    /// The bytes that wait in all classes of data of a port. Kept apart, since most packets find nothing that waits.
+    /// Returns the bytes that wait in all classes of data of a port. Kept apart, since most packets find nothing that
+    /// waits.
     #[inline(never)]
     fn bytes_waiting(&self, out: &Port) -> u64 {
         self.queues.range(out.queues, self.arbiter.classes()).iter().map(|queue| queue.queue.bytes()).sum()
@@ -126,7 +127,7 @@ impl Network {
         }
         let out = &mut self.ports[port];
         out.waiting = 0;
-        let (first, credits, is_switch, owner) = (out.queues, out.credits, out.card.is_none(), out.owner);
+        let (first, credits, is_switch, owner) = (out.queues, out.credits, out.nic.is_none(), out.owner);
         for class in 0..self.arbiter.classes() {
             let lost = self.queues.nth_mut(first, class).queue.drain(&self.slab, now);
             self.came_besides.cover(port, 0);

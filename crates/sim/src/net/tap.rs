@@ -13,15 +13,15 @@ impl Network {
     fn with_tap(&mut self, port: PortId, id: PacketId, tell: impl FnOnce(&mut Recorder, Place, &Held<'_>)) {
         let place = self.place(port);
         let Some(recorder) = &mut self.tap else { return };
-        let parcel = &self.slab[id];
-        let has_extra = parcel.packet.flags.has(Flags::EXTRA);
+        let routed = &self.slab[id];
+        let has_extra = routed.packet.flags.has(Flags::EXTRA);
         let held = Held {
             id,
-            flow: parcel.flow,
-            packet: &parcel.packet,
+            flow: routed.flow,
+            packet: &routed.packet,
             extra: has_extra.then(|| *self.slab.extra(id)),
-            hops_left: parcel.hops_left,
-            class: parcel.class_at(self.ports[port].card.is_some()),
+            hops_left: routed.hops_left,
+            class: routed.class_at(self.ports[port].nic.is_some()),
         };
         tell(recorder, place, &held);
     }

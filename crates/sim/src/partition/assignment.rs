@@ -27,7 +27,7 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// The partition into a single part.
+    /// Returns the partition into a single part.
     pub fn one(model: &Model) -> Partition {
         Partition { part_of: vec![0; model.topology.nodes().len()], parts: 1 }
     }

@@ -37,17 +37,17 @@ impl Groups {
         Groups { of, members }
     }
 
-    /// The number of groups.
+    /// Returns the number of groups.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// The group of a node.
+    /// Returns the group of a node.
     pub fn of(&self, node: usize) -> usize {
         self.of[node] as usize
     }
 
-    /// The nodes of a group, in order.
+    /// Returns the nodes of a group, in order.
     pub fn members(&self, group: usize) -> &[u32] {
         &self.members[group]
     }
@@ -72,7 +72,7 @@ impl Sets {
         self.parent[a.max(b)] = a.min(b) as u32;
     }
 
-    /// The first node of a node's set.
+    /// Returns the first node of a node's set.
     pub fn root(&mut self, node: usize) -> usize {
         let mut at = node;
         while self.parent[at] as usize != at {

@@ -20,7 +20,7 @@ pub fn refine(cut: &mut Cut, graph: &Graph) {
 }
 
 /// Moves groups out of parts above the limit, those first that add the fewest packets to the cut for the load that they
-/// take away. Answers whether any moved.
+/// take away. Returns whether any moved.
 fn even_out(cut: &mut Cut, graph: &Graph) -> bool {
     let is_over = |cut: &Cut, group: usize| cut.loads[cut.part_of[group] as usize] > cut.limit;
     let mut moves: Vec<(f64, usize)> = (0..graph.loads.len())
@@ -56,7 +56,7 @@ fn even_out(cut: &mut Cut, graph: &Graph) -> bool {
     has_moved
 }
 
-/// Moves groups to parts to which more of their packets go, where these have room. Answers whether any moved.
+/// Moves groups to parts to which more of their packets go, where these have room. Returns whether any moved.
 fn shrink(cut: &mut Cut, graph: &Graph) -> bool {
     let mut has_moved = false;
     for group in 0..graph.loads.len() {

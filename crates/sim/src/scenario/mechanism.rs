@@ -16,7 +16,7 @@ pub(super) struct MechanismKey {
     pub transports: Vec<&'static str>,
 }
 
-/// The keys of all mechanisms, in the order of the registry.
+/// Returns the keys of all mechanisms, in the order of the registry.
 pub(super) fn keys() -> Vec<MechanismKey> {
     let mut keys: Vec<MechanismKey> = Vec::new();
     for info in TRANSPORTS {
@@ -30,7 +30,7 @@ pub(super) fn keys() -> Vec<MechanismKey> {
     keys
 }
 
-/// The names of the keys of a mechanism.
+/// Returns the names of the keys of a mechanism.
 pub(super) fn keys_of(mechanism: &AnyMechanismConfig) -> Vec<String> {
     mechanism.info().keys().map(|(name, _)| name).collect()
 }
@@ -44,8 +44,8 @@ pub(super) struct Mechanism {
     pub written: Vec<(String, String)>,
 }
 
-/// The mechanism that transports ask for, changed by the keys of the scenario. `needs` holds each transport's name with
-/// the mechanism that it brings.
+/// Returns the mechanism that transports ask for, changed by the keys of the scenario. `needs` holds each transport's
+/// name with the mechanism that it brings.
 pub(super) fn resolve_mechanism(
     document: &Document,
     needs: &[(&'static str, AnyMechanismConfig)],
@@ -87,7 +87,7 @@ pub(super) fn resolve_mechanism(
     Ok(Mechanism { config: Some(first), written })
 }
 
-/// A mechanism with the constants that the scenario sets.
+/// Returns a mechanism with the constants that the scenario sets.
 fn told(
     document: &Document,
     at: &Path,

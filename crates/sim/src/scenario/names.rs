@@ -11,7 +11,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The names that entries were given.
+    /// Returns the names that entries were given.
     pub fn new<'a>(given: impl IntoIterator<Item = &'a str>) -> Names {
         Names { taken: given.into_iter().map(str::to_owned).collect(), numbers: BTreeMap::new() }
     }
@@ -30,7 +30,7 @@ impl Names {
     }
 }
 
-/// The names of the entries of a list: the given one, or that which an entry without one gets by its `kind` (of
+/// Returns the names of the entries of a list: the given one, or that which an entry without one gets by its `kind` (of
 /// traffic) or its `what` (of a sample). `None` for entries that get no name.
 pub(super) fn names_of(items: &[Node]) -> Vec<Option<String>> {
     let text = |item: &Node, key: &str| item.value.get(key)?.value.text().map(str::to_owned);

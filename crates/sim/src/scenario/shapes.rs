@@ -135,7 +135,7 @@ fn read_file(
     Ok((Shape::File(format, TopologyFile { path, hash: Some(hash) }), topology))
 }
 
-/// The size of a network that stands in a file, which is built from its text.
+/// Returns the size of a network that stands in a file, which is built from its text.
 fn size_of(topology: &Topology) -> Size {
     let [hosts, switches, links] =
         [topology.hosts(), topology.switches(), topology.links()].map(|count| count as u64);

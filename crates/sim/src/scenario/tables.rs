@@ -45,7 +45,7 @@ const TOPOLOGY: &str = "The network. `kind` chooses its shape and so the other k
 const TRANSPORT: &str = "The transport of all traffic that names none: `name`, optionally `profile` (a named set of \
     parameters or a list of such, applied first and in order), and its parameters.";
 
-/// All tables, in the order of the reference.
+/// Returns all tables, in the order of the reference.
 pub fn tables() -> Vec<TableInfo> {
     vec![
         table::<Root>("", false),
@@ -72,7 +72,7 @@ fn table<T: Declared>(path: &'static str, many: bool) -> TableInfo {
     TableInfo { path, many, doc: T::DOC.trim(), keys, kinds: &[] }
 }
 
-/// The table `[switch]`, to which port mechanisms add keys.
+/// Returns the table `[switch]`, to which port mechanisms add keys.
 fn switch() -> TableInfo {
     let mut table = table::<Switch>("switch", false);
     table.keys.extend(mechanism::keys().into_iter().map(|key| {

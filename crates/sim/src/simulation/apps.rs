@@ -41,7 +41,7 @@ impl Region {
             let state = self.progress_of(traffic);
             let Some(&(at, worker)) = state.waiting.front() else { return };
             if at > net.now() {
-                return net.agenda.outside(at, EventKind::Traffic(traffic));
+                return net.agenda.at_applications(at, EventKind::Traffic(traffic));
             }
             state.waiting.pop_front();
             self.ask(traffic, worker, net);
@@ -76,7 +76,7 @@ impl Region {
         let state = self.progress_of(traffic);
         state.outstanding -= barrier as u32;
         if barrier && state.outstanding == 0 && state.begun < total {
-            net.agenda.outside(net.now() + pause, EventKind::Traffic(traffic));
+            net.agenda.at_applications(net.now() + pause, EventKind::Traffic(traffic));
         }
     }
 

@@ -120,7 +120,7 @@ impl Simulation {
 macro_rules! state {
     ($Type:ident; kept: $($kept:ident)+; made: $($made:ident)+;) => {
         impl $Type {
-            /// The state, to be written.
+            /// Returns the state, to be written.
             #[allow(non_camel_case_types, reason = "each field has a type of its own, by its name")]
             fn state(&self) -> impl Serialize {
                 /// As a tuple, which could have only 16 fields.
@@ -142,7 +142,7 @@ macro_rules! state {
 }
 state! {
     Simulation;
-    kept: outside lives ending sources journal shares sampler window now last happenings quiet_since is_watched barrier standstill livelock ended;
+    kept: global_events live_flows ending sources journal shares sampler window now last global_events_handled quiet_since is_watched barrier standstill livelock ended;
     made: model nets regions threads router cell starts_ahead switches_notify;
 }
 state! {
@@ -159,7 +159,7 @@ fn next<'a, T: Deserialize<'a>>(state: &mut &'a [u8]) -> Result<T, CheckpointErr
     Ok(value)
 }
 
-/// The state in a checkpoint, if it is whole and a run of `model` may go on from it.
+/// Returns the state in a checkpoint, if it is whole and a run of `model` may go on from it.
 fn opened<'a>(from: &'a [u8], code: &str, model: &Model) -> Result<&'a [u8], CheckpointError> {
     let rest = from.strip_prefix(MARK).ok_or(CheckpointError::Foreign)?;
     if rest.len() < 3 * HASH {
@@ -180,7 +180,7 @@ fn opened<'a>(from: &'a [u8], code: &str, model: &Model) -> Result<&'a [u8], Che
     Ok(&rest[..rest.len() - HASH])
 }
 
-/// The hash of a model. Its debug output shows every field, and numbers to the last digit.
+/// Returns the hash of a model. Its debug output shows every field, and numbers to the last digit.
 fn hash_of(model: &Model) -> blake3::Hash {
     struct Text(blake3::Hasher);
     impl std::fmt::Write for Text {

@@ -16,7 +16,7 @@ impl Detours {
         self.0.entry(slot).or_default().push((at, route));
     }
 
-    /// The routes that a flow left since a time, on which bytes written then may have travelled.
+    /// Returns the routes that a flow left since a time, on which bytes written then may have travelled.
     pub fn since(&self, slot: FlowSlot, since: Time) -> &[(Time, Route)] {
         let Some(left) = self.0.get(&slot) else { return &[] };
         &left[left.partition_point(|&(at, _)| at < since)..]

@@ -66,7 +66,7 @@ impl Endless {
 }
 
 impl Dead<'_> {
-    /// The links that lose all for good; `None` if there are none.
+    /// Returns the links that lose all for good; `None` if there are none.
     fn of(model: &Model) -> Option<Dead<'_>> {
         let mut down = BTreeMap::new();
         for fault in &model.faults {
@@ -91,7 +91,7 @@ impl Dead<'_> {
         })
     }
 
-    /// The direction of a link that keeps a flow from ever ending, and whether it fails.
+    /// Returns the direction of a link that keeps a flow from ever ending, and whether it fails.
     fn cut(&mut self, traffic: TrafficId, number: u64, flow: &Flow) -> Option<(PortId, bool)> {
         let key = self.router.key(traffic, number);
         let forth = self.loses(flow.src, flow.dst, key);
@@ -99,7 +99,7 @@ impl Dead<'_> {
         lost.map(|port| (port, false)).or_else(|| Some((self.fails(flow, key)?, true)))
     }
 
-    /// A port that loses all packets from one host to another, if each of their paths has one.
+    /// Returns a port that loses all packets from one host to another, if each of their paths has one.
     fn loses(&mut self, from: NodeId, to: NodeId, key: u64) -> Option<PortId> {
         let (ports, set) = self.router.find(&self.model.topology, from, to, key);
         lost_on_all(ports.chunks(set.hops as usize), |port| self.lost.contains(&port))
@@ -115,7 +115,7 @@ impl Dead<'_> {
         found.map(PortId::reverse)
     }
 
-    /// The last port to fail, if that leaves a flow without a path that has not ended by then.
+    /// Returns the last port to fail, if that leaves a flow without a path that has not ended by then.
     fn fails(&mut self, flow: &Flow, key: u64) -> Option<PortId> {
         let (at, _) = self.last?;
         let topology = &self.model.topology;
@@ -133,7 +133,7 @@ impl Dead<'_> {
     }
 }
 
-/// A port of the first path that is lost, if each path has one.
+/// Returns a port of the first path that is lost, if each path has one.
 fn lost_on_all<'a>(
     mut paths: impl Iterator<Item = &'a [PortId]> + Clone,
     is_lost: impl Fn(PortId) -> bool,
@@ -143,7 +143,7 @@ fn lost_on_all<'a>(
     first.filter(|_| paths.all(|path| lost(path).is_some()))
 }
 
-/// The flows of a traffic entry as far as they are known before the run, with their numbers.
+/// Returns the flows of a traffic entry as far as they are known before the run, with their numbers.
 fn flows_of(model: &Model, traffic: TrafficId) -> Box<dyn Iterator<Item = (u64, Flow)> + '_> {
     let pattern = &model.traffic[traffic.index()].pattern;
     let Pattern::Rounds(rounds) = pattern else {

@@ -1,9 +1,9 @@
 //! The progress of a run, and its results.
 
-use super::lives::Lives;
+use super::live_flows::LiveFlows;
 use super::notes::News;
 use super::run::{Progress, SimError, Simulation};
-use crate::hosts::Glance;
+use crate::hosts::FlowSnapshot;
 use crate::ids::Id;
 use crate::metrics::{Ended, Results, ShimSummary, Spooled, Summary, port_table};
 use crate::trace::{TRACES_ARE_TAKEN, Trace};
@@ -15,11 +15,11 @@ use std::io;
 use std::mem::take;
 
 impl Simulation {
-    /// The progress of the run so far.
+    /// Returns the progress of the run so far.
     pub fn progress(&self) -> Progress {
-        let unheard = || self.regions.iter().flat_map(|region| &region.notes);
-        let wrote = unheard().filter(|note| matches!(note.news, News::Wrote { .. })).count();
-        let delivered = unheard().filter(|note| matches!(note.news, News::Delivered { .. })).count();
+        let pending = || self.regions.iter().flat_map(|region| &region.notes);
+        let wrote = pending().filter(|note| matches!(note.news, News::Wrote { .. })).count();
+        let delivered = pending().filter(|note| matches!(note.news, News::Delivered { .. })).count();
         Progress {
             now: if self.ended.is_none() { self.now.max(self.before()) } else { self.now },
             stop: self.model.stop,
@@ -72,8 +72,8 @@ impl Simulation {
         self.nets.set_now(self.now);
         self.nets.settle();
         let flows = self.flow_counts();
-        for slot in self.lives.slots() {
-            if let Some((flow, stats)) = self.glance(slot).zip(self.stats(slot)) {
+        for slot in self.live_flows.slots() {
+            if let Some((flow, stats)) = self.flow_snapshot(slot).zip(self.stats(slot)) {
                 self.settle_open(&flow, &stats);
             }
         }
@@ -99,7 +99,7 @@ impl Simulation {
         if !is_shown {
             // Tables take about as much memory as the flows that they are made from.
             self.regions.clear();
-            self.lives = Lives::default();
+            self.live_flows = LiveFlows::default();
         }
         let ports = port_table(&self.model, &self.nets, take(&mut measured.ports));
         let summary = Summary {
@@ -137,8 +137,8 @@ impl Simulation {
     }
 
     /// Adds what a flow that is alive has done so far to its row, and to that of the message under way.
-    fn settle_open(&mut self, flow: &Glance, stats: &Stats) {
-        let Some(live) = self.lives.get_mut(flow.slot) else { return };
+    fn settle_open(&mut self, flow: &FlowSnapshot, stats: &Stats) {
+        let Some(live) = self.live_flows.get_mut(flow.slot) else { return };
         self.journal.settle(live, flow.delivered, stats);
         // Of the messages under way the first has all that was delivered past its predecessor.
         if let Some(row) = live.first_open() {

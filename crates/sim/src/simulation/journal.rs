@@ -3,7 +3,7 @@
 //! Rows begin in the order of their starts. Where rows have a spool, the oldest leave memory in parts; those of them that
 //! may still change, since their flows live, stay beside and are written to their places at the end.
 
-use super::lives::Live;
+use super::live_flows::LiveFlow;
 use crate::ids::{Id, RecordId};
 use crate::metrics::{FlowCounts, Record, Rows, Spool, flow_table};
 use crate::model::Model;
@@ -40,19 +40,19 @@ struct Late {
 }
 
 impl Journal {
-    /// An empty journal of so many traffic entries, whose oldest rows leave memory if there is a spool.
+    /// Returns an empty journal of so many traffic entries, whose oldest rows leave memory if there is a spool.
     pub fn new(traffic: usize, spool: Option<Box<dyn Spool>>) -> Journal {
         let rows = spool.map(Rows::spooled).unwrap_or_default();
         let settled = vec![FlowCounts::default(); traffic];
         Journal { leave_at: rows.part_rows().saturating_mul(2), rows, settled, ..Journal::default() }
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.gone + self.recent.len()
     }
 
-    /// Answers whether rows were lost, since the file failed.
+    /// Returns whether rows were lost, since the file failed.
     pub fn has_failed(&self) -> bool {
         self.rows.has_failed()
     }
@@ -87,7 +87,7 @@ impl Journal {
         RecordId::from_index(self.len() - 1)
     }
 
-    /// A row, unless it left memory as one that can't change any more.
+    /// Returns a row, unless it left memory as one that can't change any more.
     pub fn get_mut(&mut self, id: RecordId) -> Option<&mut Record> {
         match id.index().checked_sub(self.gone) {
             Some(at) => self.recent.get_mut(at),
@@ -95,7 +95,7 @@ impl Journal {
         }
     }
 
-    /// A row, to be read, unless it left memory as one that can't change any more.
+    /// Returns a row, to be read, unless it left memory as one that can't change any more.
     pub fn get(&self, id: RecordId) -> Option<&Record> {
         match id.index().checked_sub(self.gone) {
             Some(at) => self.recent.get(at),
@@ -103,7 +103,7 @@ impl Journal {
         }
     }
 
-    /// The row of a flow that lives.
+    /// Returns the row of a flow that lives.
     pub fn open(&mut self, id: RecordId) -> &mut Record {
         self.get_mut(id).expect("the row of a flow that lives may change")
     }
@@ -115,7 +115,7 @@ impl Journal {
         }
     }
 
-    /// The number of credits that the ends of settled flows used, and of those that they wasted.
+    /// Returns the number of credits that the ends of settled flows used, and of those that they wasted.
     pub fn credits(&self) -> (u64, u64) {
         let each =
             self.settled.iter().map(|counts| (counts.stats.credits_used, counts.stats.rare().credits_wasted));
@@ -124,7 +124,7 @@ impl Journal {
 
     /// Adds what both ends of a flow have done since its last message was complete to the row of the current one, and
     /// all that they did to the sums of their traffic entry. Called once for each flow: when it ends, or at the end of the run.
-    pub fn settle(&mut self, live: &Live, delivered: u64, stats: &Stats) -> Option<&mut Record> {
+    pub fn settle(&mut self, live: &LiveFlow, delivered: u64, stats: &Stats) -> Option<&mut Record> {
         self.settled[live.name().traffic.index()].add(delivered, stats);
         // A connection that has carried no message yet has no row.
         let record = self.open(live.record?);
@@ -132,7 +132,7 @@ impl Journal {
         Some(record)
     }
 
-    /// A copy of a journal all of whose rows are in memory.
+    /// Returns a copy of a journal all of whose rows are in memory.
     pub fn copy(&self) -> Journal {
         let (recent, settled) = (self.recent.clone(), self.settled.clone());
         Journal { recent, settled, leave_at: self.leave_at, completed: self.completed, ..Journal::default() }

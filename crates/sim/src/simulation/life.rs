@@ -1,9 +1,9 @@
 //! The life of a flow: it begins with its ends and paths, carries messages, and ends when both ends are done and its
 //! last packet has left the network.
 
-use super::lives::Live;
+use super::global_events::GlobalEvent;
+use super::live_flows::LiveFlow;
 use super::notes::{ENDLESS, size_of_message};
-use super::outside::Happening;
 use super::router::identity;
 use super::run::Simulation;
 use crate::hosts::{Classes, End, FlowName, Input, Receiving, Sending};
@@ -39,7 +39,7 @@ impl Simulation {
         let close = flow.size.is_some();
         self.regions[from].drive_sender(slot, Input::Write { bytes, close }, self.nets.part_mut(from));
         if let Some(stop) = flow.stop {
-            self.outside.push(stop, Happening::Stop(record));
+            self.global_events.push(stop, GlobalEvent::Stop(record));
         }
     }
 
@@ -81,17 +81,17 @@ impl Simulation {
             base_rtt: base_rtt(topology, path, reverse, full, smallest),
             framing,
             established,
-            host_flows: if transport.needs().host_flows { self.lives.load(source) } else { 0 },
+            host_flows: if transport.needs().host_flows { self.live_flows.load(source) } else { 0 },
         };
-        let card_rate = topology.port(reverse[0]).rate;
-        let make_shim = || transport.shim(&ShimEnv { line_rate: card_rate, framing });
+        let nic_rate = topology.port(reverse[0]).rate;
+        let make_shim = || transport.shim(&ShimEnv { line_rate: nic_rate, framing });
         let receiver_hosts = &mut self.regions[self.nets.part_of(dst)].hosts;
         let shim = receiver_hosts.shims.of_host(name.traffic, sink, make_shim);
         let stream = |entity| Rng::stream(model.seed, entity, identity(name.traffic, name.number));
         let receiver = receiver_hosts
             .receivers
             .protocols
-            .open(transport, &Env { line_rate: card_rate, host_flows: 0, ..env });
+            .open(transport, &Env { line_rate: nic_rate, host_flows: 0, ..env });
         let classes = Classes {
             data: ClassId::from_index(entry.class),
             ack: ClassId::from_index(entry.ack_class),
@@ -101,7 +101,7 @@ impl Simulation {
         };
         let sending = End::new(stream(Entity::Sender), source, forward, classes);
         let receiving = End::new(stream(Entity::Receiver), sink, backward, classes);
-        let slot = self.lives.insert(Live::new(name, source, sink));
+        let slot = self.live_flows.insert(LiveFlow::new(name, source, sink));
         receiver_hosts.receivers.insert(slot, Receiving::new(receiver, receiving, name, shim));
         let sender_hosts = &mut self.regions[self.nets.part_of(src)].hosts;
         let sender = sender_hosts.senders.protocols.open(transport, &env);
@@ -118,13 +118,13 @@ impl Simulation {
         slot
     }
 
-    /// A message was written to a flow that is alive. Answers the message's row.
+    /// A message was written to a flow that is alive. Returns the message's row.
     pub(super) fn add_row(&mut self, slot: FlowSlot, bytes: u64, at: Time) -> Option<RecordId> {
-        let live = self.lives.get(slot)?;
+        let live = self.live_flows.get(slot)?;
         let sending = self.regions[self.nets.part_of(live.src.node())].hosts.senders.get(slot)?;
         let route = sending.end.route;
         let ideal = self.ideal_fct(slot, route, at, bytes);
-        let live = self.lives.get_mut(slot)?;
+        let live = self.live_flows.get_mut(slot)?;
         let row = Record {
             traffic: live.name().traffic,
             number: live.name().number,
@@ -145,7 +145,7 @@ impl Simulation {
                 self.journal.release(last);
             }
             let host = live.src;
-            self.lives.add_load(host);
+            self.live_flows.add_load(host);
         }
         if let Some(recorder) = self.nets.tap() {
             recorder.start_message(record, slot, at);
@@ -158,7 +158,7 @@ impl Simulation {
     /// The first open message of a flow was delivered in full. `stats` are the counts of both ends then, of flows with
     /// several messages.
     pub(super) fn complete(&mut self, slot: FlowSlot, at: Time, stats: Option<Box<Stats>>) {
-        let live = self.lives.get_mut(slot).expect("a flow with an open message is alive");
+        let live = self.live_flows.get_mut(slot).expect("a flow with an open message is alive");
         let row = live.deliver().expect("a message was written before it is delivered");
         let record = self.journal.open(row);
         record.end = Some(at).into();
@@ -174,7 +174,7 @@ impl Simulation {
             self.journal.release(row);
         } else {
             let host = live.src;
-            self.lives.drop_load(host);
+            self.live_flows.drop_load(host);
             self.unshare(slot);
         }
         self.journal.completed += 1;
@@ -182,7 +182,7 @@ impl Simulation {
 
     /// The sender of a flow knows that a message has arrived.
     pub(super) fn acknowledge(&mut self, slot: FlowSlot, at: Time) {
-        let Some(live) = self.lives.get_mut(slot) else { return };
+        let Some(live) = self.live_flows.get_mut(slot) else { return };
         let Some(row) = live.acknowledge() else { return };
         self.journal.open(row).acknowledged = Some(at).into();
         if live.record != Some(row) {
@@ -194,7 +194,7 @@ impl Simulation {
     pub(super) fn stop_flow(&mut self, row: RecordId) {
         let live = self.journal.get_mut(row).filter(|record| record.end.get().is_none());
         let Some(slot) = live.and_then(|record| record.flow) else { return };
-        let Some(live) = self.lives.get_mut(slot) else { return };
+        let Some(live) = self.live_flows.get_mut(slot) else { return };
         let (from, to) = (self.nets.part_of(live.src.node()), self.nets.part_of(live.dst.node()));
         let total = self.regions[from].drive_sender(slot, Input::Truncate, self.nets.part_mut(from));
         let Some((sending, protocols)) = self.regions[from].hosts.senders.with_protocols(slot) else {
@@ -221,7 +221,7 @@ impl Simulation {
     pub(super) fn retire(&mut self) {
         let mut ending = std::mem::take(&mut self.ending);
         ending.retain(|&slot| {
-            let Some(live) = self.lives.get_mut(slot) else { return false };
+            let Some(live) = self.live_flows.get_mut(slot) else { return false };
             let parts = [live.src, live.dst].map(|host| self.nets.part_of(host.node()));
             let sending = self.regions[parts[0]].hosts.senders.get(slot).map(|sending| &sending.end);
             let receiving = self.regions[parts[1]].hosts.receivers.get(slot).map(|receiving| &receiving.end);
@@ -251,7 +251,7 @@ impl Simulation {
         let sending = self.regions[from].hosts.remove_sender(slot, self.nets.part_mut(from), topology);
         let receiving = self.regions[to].hosts.remove_receiver(slot, self.nets.part_mut(to));
         let (Some(sending), Some(receiving)) = (sending, receiving) else { return };
-        let Some(live) = self.lives.remove(slot) else { return };
+        let Some(live) = self.live_flows.remove(slot) else { return };
         self.nets.remove_path(sending.end.route);
         self.nets.remove_path(receiving.end.route);
         if let Some((back, _)) = self.nets.part(0).notified.back(slot) {
@@ -278,7 +278,7 @@ mod tests {
         let ends =
             size_of::<Option<Sending>>() + size_of::<Option<Receiving>>() + 2 * size_of::<Option<EndId>>();
         let paths = 2 * 6 * size_of::<PortId>();
-        let run = size_of::<Option<Live>>() + size_of::<Record>() + size_of::<model::Flow>();
+        let run = size_of::<Option<LiveFlow>>() + size_of::<Record>() + size_of::<model::Flow>();
         protocols.iter().sum::<usize>() + ends + paths + run
     }
 

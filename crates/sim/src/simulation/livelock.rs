@@ -6,7 +6,7 @@ use crate::ids::{FlowSlot, Id};
 use crate::metrics::{Ended, Livelock};
 
 impl Simulation {
-    /// Ends the run if time stands still in a region, or in what happens to the whole network. Answers whether it does.
+    /// Ends the run if time stands still in a region, or among the global events. Returns whether it does.
     pub(super) fn ends_livelocked(&mut self) -> bool {
         let (at, what) = if let Some(part) = self.regions.iter().position(|region| region.stands_still()) {
             let next = self.nets.part(part).agenda.peek(0);
@@ -14,7 +14,8 @@ impl Simulation {
             let next = next.filter(|event| event.at() == at);
             (at, next.map_or_else(|| "events of several kinds".into(), |event| self.told(part, event.kind())))
         } else if self.standstill.is_reached() {
-            (self.last, self.outside.first().map_or_else(String::new, |(_, next)| next.told(&self.model)))
+            let next = self.global_events.first();
+            (self.last, next.map_or_else(String::new, |(_, next)| next.told(&self.model)))
         } else {
             return false;
         };
@@ -23,7 +24,7 @@ impl Simulation {
         true
     }
 
-    /// An event of a part in words.
+    /// Returns an event of a part in words.
     fn told(&self, part: usize, kind: EventKind) -> String {
         let net = self.nets.part(part);
         let of_packet = |id| format!("of packets of {}", self.told_flow(net.slab[id].flow));
@@ -47,9 +48,9 @@ impl Simulation {
         }
     }
 
-    /// A flow in words.
+    /// Returns a flow in words.
     fn told_flow(&self, slot: FlowSlot) -> String {
-        let Some(live) = self.lives.get(slot) else { return "a flow that has ended".into() };
+        let Some(live) = self.live_flows.get(slot) else { return "a flow that has ended".into() };
         let [src, dst] = [live.src, live.dst].map(|host| self.model.topology.name(host.node()));
         let name = live.name();
         let traffic = self.model.traffic[name.traffic.index()].told();

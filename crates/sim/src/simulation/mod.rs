@@ -2,12 +2,12 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `run.rs` | [`Simulation`]: regions go on from barrier to barrier, happenings in between |
+//! | `run.rs` | [`Simulation`]: regions go on from barrier to barrier, with events of the whole network in between |
 //! | `region.rs` | the event loop of a region |
 //! | `threads.rs`, `workers.rs`, `times.rs` | the threads that drive regions, and the time that each takes |
 //! | `notes.rs` | what regions tell the whole run |
-//! | `outside.rs` | what happens to the whole network, in order |
-//! | `lives.rs` | the flows that are alive |
+//! | `global_events.rs` | the events of the whole network, in their order |
+//! | `live_flows.rs` | the flows that are alive |
 //! | `prepare.rs`, `finish.rs` | a run before its first event and after its last one |
 //! | `life.rs` | how flows begin and end |
 //! | `traffic.rs`, `source.rs` | starts of flows, and the state of each traffic entry |
@@ -27,14 +27,14 @@ mod checkpoint;
 mod detours;
 mod endless;
 mod finish;
+mod global_events;
 mod ideal;
 mod journal;
 mod life;
+mod live_flows;
 mod livelock;
-mod lives;
 mod network;
 mod notes;
-mod outside;
 mod prepare;
 mod recut;
 mod region;

@@ -1,7 +1,7 @@
 //! What happens to the network itself: links fail, ports are watched, senders are told their fair shares.
 
+use super::global_events::GlobalEvent;
 use super::notes::ENDLESS;
-use super::outside::Happening;
 use super::run::Simulation;
 use crate::hosts::Input;
 use crate::ids::{FaultId, FlowSlot, Id, TrafficId};
@@ -16,14 +16,16 @@ impl Simulation {
         let fault = self.model.faults[fault.index()];
         self.router.set_up(&self.model.topology, fault.port, fault.up);
         self.nets.set_up(fault.port, fault.up);
-        let slots: Vec<FlowSlot> = self.lives.iter().map(|(slot, _)| slot).collect();
+        let slots: Vec<FlowSlot> = self.live_flows.iter().map(|(slot, _)| slot).collect();
         for &slot in &slots {
             self.reroute(slot);
         }
         // A flow may stop before any part goes on.
         self.nets.share_paths();
         for slot in slots {
-            let Some(live) = self.lives.get_mut(slot).filter(|_| self.shares.has(slot)) else { continue };
+            let Some(live) = self.live_flows.get_mut(slot).filter(|_| self.shares.has(slot)) else {
+                continue;
+            };
             let (traffic, part) = (live.name().traffic, self.nets.part_of(live.src.node()));
             if let Some(sending) = self.regions[part].hosts.senders.get(slot) {
                 let route = sending.end.route;
@@ -34,7 +36,7 @@ impl Simulation {
 
     /// Gives a flow the paths that it has now.
     fn reroute(&mut self, slot: FlowSlot) {
-        let Some(live) = self.lives.get_mut(slot) else { return };
+        let Some(live) = self.live_flows.get_mut(slot) else { return };
         let key = self.router.key(live.name().traffic, live.name().number);
         let (src, dst) = (live.src.node(), live.dst.node());
         let hosts = [src, dst].map(|host| self.nets.part_of(host));
@@ -58,14 +60,14 @@ impl Simulation {
             self.nets.reroute_notified(slot, back);
         }
         if let Some((old, new)) = left {
-            self.lives.detours.leave(slot, self.now, old);
+            self.live_flows.detours.leave(slot, self.now, old);
             self.reconsider(slot, new);
         }
     }
 
     /// The paths of a flow changed: what it has yet to deliver would take another time alone.
     fn reconsider(&mut self, slot: FlowSlot, route: Route) {
-        let Some(live) = self.lives.get(slot) else { return };
+        let Some(live) = self.live_flows.get(slot) else { return };
         for row in live.open() {
             let Some(&Record { start, size, .. }) = self.journal.get(row) else { continue };
             let ideal = self.ideal_fct(slot, route, start, size.get().unwrap_or(ENDLESS));
@@ -82,7 +84,7 @@ impl Simulation {
     }
 
     fn watch_at(&mut self, from: Time) {
-        self.outside.push((from + WATCH).max(self.now), Happening::Watch);
+        self.global_events.push((from + WATCH).max(self.now), GlobalEvent::Watch);
     }
 
     /// Looks for ports that are stopped for too long; ends the run if they are for ever.
@@ -101,21 +103,21 @@ impl Simulation {
     /// A flow has something to send over a route from now on.
     pub(super) fn share(&mut self, slot: FlowSlot, traffic: TrafficId, route: Route) {
         if self.shares.start(slot, traffic, route, self.nets.paths()) {
-            self.outside.push(self.now, Happening::Shares);
+            self.global_events.push(self.now, GlobalEvent::Shares);
         }
     }
 
     /// A flow has nothing to send any more.
     pub(super) fn unshare(&mut self, slot: FlowSlot) {
         if self.shares.stop(slot) {
-            self.outside.push(self.now, Happening::Shares);
+            self.global_events.push(self.now, GlobalEvent::Shares);
         }
     }
 
     /// Tells all senders whose share changed.
     pub(super) fn tell_shares(&mut self) {
         for (slot, rate) in self.shares.changed() {
-            let Some(live) = self.lives.get_mut(slot) else { continue };
+            let Some(live) = self.live_flows.get_mut(slot) else { continue };
             let part = self.nets.part_of(live.src.node());
             self.regions[part].drive_sender(slot, Input::Share(rate), self.nets.part_mut(part));
         }

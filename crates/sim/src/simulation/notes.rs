@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// More bytes than any run sends: those of a flow that goes on for as long as it may.
 pub const ENDLESS: u64 = u64::MAX / 4;
 
-/// The size of a message of so many bytes; `None` if the flow goes on for as long as it may.
+/// Returns the size of a message of so many bytes; `None` if the flow goes on for as long as it may.
 pub fn size_of_message(bytes: u64) -> Option<u64> {
     (bytes != ENDLESS).then_some(bytes)
 }
@@ -59,7 +59,7 @@ pub enum News {
 }
 
 impl News {
-    /// The flow that the news is about, if it is about one.
+    /// Returns the flow that the news is about, if it is about one.
     pub fn slot(&self) -> Option<FlowSlot> {
         match self {
             News::Wrote { slot, .. } | News::Delivered { slot, .. } | News::Acknowledged { slot } => {

@@ -1,8 +1,8 @@
 //! A run before its first event.
 
+use super::global_events::{GlobalEvent, GlobalEvents};
 use super::journal::Journal;
-use super::lives::Lives;
-use super::outside::{Happening, Outside};
+use super::live_flows::LiveFlows;
 use super::region::Region;
 use super::rounds::RoundsState;
 use super::router::Router;
@@ -55,8 +55,8 @@ impl Simulation {
             regions: Vec::new(),
             threads: Threads::new(1, CELL),
             nets,
-            outside: Outside::default(),
-            lives: Lives::default(),
+            global_events: GlobalEvents::default(),
+            live_flows: LiveFlows::default(),
             ending: Vec::new(),
             router: Router::new(model),
             window: Window::new(model, Time::ZERO),
@@ -66,7 +66,7 @@ impl Simulation {
             sampler: Sampler::new(samples),
             now: Time::ZERO,
             last: Time::ZERO,
-            happenings: 0,
+            global_events_handled: 0,
             cell: width.map_or(CELL, |width| width * CELL.as_ps().div_ceil(width.as_ps())),
             quiet_since: None,
             is_watched: false,
@@ -96,19 +96,19 @@ impl Simulation {
             if let Some(at) = sim.sources.get_mut(id).next_at(&traffic.pattern) {
                 first_start = first_start.min(at);
                 sim.sources.open();
-                sim.outside.push(at, Happening::Traffic(id));
+                sim.global_events.push(at, GlobalEvent::Traffic(id));
             }
         }
         let first_start = if first_start == Time::MAX { Time::ZERO } else { first_start };
         sim.window = Window::new(model, first_start);
         for (index, fault) in model.faults.iter().enumerate() {
-            sim.outside.push(fault.at, Happening::Fault(FaultId::from_index(index)));
+            sim.global_events.push(fault.at, GlobalEvent::Fault(FaultId::from_index(index)));
         }
         for (index, _) in model.samples.iter().enumerate().filter(|(_, sample)| is_periodic(sample)) {
             sim.schedule_sample(SeriesId::from_index(index));
         }
         for at in sim.window.turns() {
-            sim.outside.push(at, Happening::Window);
+            sim.global_events.push(at, GlobalEvent::Window);
         }
         Ok(sim)
     }
@@ -126,12 +126,12 @@ impl Simulation {
         (0..parts).map(region).collect()
     }
 
-    /// Answers whether regions must be heard as soon as a flow ends.
+    /// Returns whether the notes of regions must be read as soon as a flow ends.
     fn is_prompt(&self) -> bool {
         self.shares.any() || self.model.traffic.iter().any(Traffic::opens_anew)
     }
 
-    /// The number of parts of the network, each of which has a thread.
+    /// Returns the number of parts of the network, each of which has a thread.
     pub fn parts(&self) -> usize {
         self.nets.len()
     }
@@ -139,16 +139,16 @@ impl Simulation {
     /// Schedules the next sample of a series.
     pub(super) fn schedule_sample(&mut self, series: SeriesId) {
         let at = self.now + self.model.samples[series.index()].every;
-        self.outside.push(at, Happening::Sample(series));
+        self.global_events.push(at, GlobalEvent::Sample(series));
     }
 }
 
-/// Answers whether a sample is taken at intervals.
+/// Returns whether a sample is taken at intervals.
 fn is_periodic(sample: &Sample) -> bool {
     !matches!(sample.what, Probe::Rtt(_))
 }
 
-/// Answers whether flows of a model may be prepared before they start. Places of flows are then used again later than
+/// Returns whether flows of a model may be prepared before they start. Places of flows are then used again later than
 /// without that, so nothing may show the order of these: traces, samples of flows, and shims, which serve flows in that
 /// order. Nor may a transport ask how many flows its host sends.
 fn starts_ahead(model: &Model) -> bool {
@@ -157,7 +157,7 @@ fn starts_ahead(model: &Model) -> bool {
     model.traces.is_empty() && !samples_flows && model.traffic.iter().all(is_free)
 }
 
-/// Answers in what a model contradicts itself, if it does.
+/// Returns what in a model contradicts the rest of it, if anything does.
 fn check(model: &Model) -> Result<(), String> {
     let (switch, host) = (&model.switch, &model.host.port);
     let (classes, credit_classes) = (switch.classes.len(), switch.credit_classes.len());

@@ -39,16 +39,16 @@ impl Simulation {
                 let part = self.nets.part_of(rounds_of(&self.model, traffic).client);
                 self.regions[part].rounds[traffic] = state;
             }
-            // The whole run hears of all parts, and adds up over them.
+            // The whole run reads the notes of all parts, and adds up over them.
             let first = &mut self.regions[0];
             first.notes.extend(notes);
             first.rtts.extend(rtts);
             first.last = first.last.max(last);
             first.events += events;
         }
-        let lives = &self.lives;
+        let live_flows = &self.live_flows;
         let sender_of =
-            |flow: FlowSlot| lives.get(flow).expect("a flow that has yet to start is alive").src.node();
+            |flow: FlowSlot| live_flows.get(flow).expect("a flow that has yet to start is alive").src.node();
         let client_of = |traffic: TrafficId| rounds_of(&self.model, traffic).client;
         let elsewhere = Elsewhere { shims: &shims, sender_of: &sender_of, client_of: &client_of };
         self.nets.take_over(old, &self.model.topology, &elsewhere);

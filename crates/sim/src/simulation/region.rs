@@ -25,13 +25,13 @@ pub struct Region {
     /// The rounds of traffic entries whose hosts are here.
     pub(super) rounds: IdVec<TrafficId, Option<Box<RoundsState>>>,
     pub(super) model: Arc<Model>,
-    /// What the whole run has yet to hear.
+    /// The notes that the whole run has yet to read.
     pub(super) notes: Vec<Note>,
     /// The round-trip times that samples have yet to take.
     pub(super) rtts: Vec<Rtt>,
     /// Set if round-trip times are sampled.
     pub(super) watches_rtt: bool,
-    /// Set if the whole run must hear of each note before any later event.
+    /// Set if the whole run must read each note before any later event.
     pub(super) is_prompt: bool,
     /// The time before which events are handled.
     pub(super) until: Time,
@@ -44,7 +44,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// A region of a model, yet without ends of flows and without rounds.
+    /// Returns a region of a model, yet without ends of flows and without rounds.
     pub fn new(model: &Arc<Model>, watches_rtt: bool, is_prompt: bool) -> Region {
         Region {
             hosts: Hosts::new(model),
@@ -61,7 +61,7 @@ impl Region {
         }
     }
 
-    /// Takes in what came from other parts and handles all events before `until`. Answers what that took, by the clock
+    /// Takes in what came from other parts and handles all events before `until`. Returns what that took, by the clock
     /// if there is one.
     pub fn go_on(&mut self, net: &mut Network, until: Time, clock: Option<Clock>) -> Spent {
         let read = || clock.map_or(0, |clock| clock());
@@ -72,8 +72,8 @@ impl Region {
         Spent { intake: opened - start, work: read() - opened, events: self.events - before }
     }
 
-    /// Handles the events before `until`, or up to the instant in which the whole run must hear something, but at most
-    /// `most` of them. Answers the time before which all are handled; `None` if there were too many, or if time stands
+    /// Handles the events before `until`, or up to the instant in which the whole run must read a note, but at most
+    /// `most` of them. Returns the time before which all are handled; `None` if there were too many, or if time stands
     /// still.
     pub fn run(&mut self, net: &mut Network, until: Time, most: u64) -> Option<Time> {
         self.until = match self.notes.last() {
@@ -125,7 +125,7 @@ impl Region {
         }
     }
 
-    /// Answers whether time stands still.
+    /// Returns whether time stands still.
     pub(super) fn stands_still(&self) -> bool {
         self.standstill.is_reached()
     }
@@ -138,8 +138,8 @@ impl Region {
         }
     }
 
-    /// Answers whether the whole run must hear of a note before any later event.
-    pub(super) fn must_be_heard(&self) -> bool {
+    /// Returns whether the whole run must read a note before any later event.
+    pub(super) fn has_urgent_notes(&self) -> bool {
         self.is_prompt && !self.notes.is_empty()
     }
 
@@ -218,8 +218,8 @@ impl Region {
     /// Hands a packet to the end of the flow that it is for.
     #[inline]
     fn hand_over(&mut self, id: PacketId, net: &mut Network) {
-        let parcel = &net.slab[id];
-        let (packet, slot) = (parcel.packet, parcel.flow);
+        let routed = &net.slab[id];
+        let (packet, slot) = (routed.packet, routed.flow);
         net.deliver(id);
         if packet.kind().is_for_receiver() {
             self.drive_receiver(slot, Input::Packet(&packet, id), net);
@@ -245,7 +245,7 @@ impl Region {
         }
     }
 
-    /// Drives a sending end, and notes what it then knows to have arrived. Answers the bytes of the flow in all, if it
+    /// Drives a sending end, and notes what it then knows to have arrived. Returns the bytes of the flow in all, if it
     /// was truncated.
     #[inline]
     pub(super) fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> u64 {

@@ -37,7 +37,7 @@ pub struct Connection {
 }
 
 impl RoundsState {
-    /// The state before the first round.
+    /// Returns the state before the first round.
     pub fn new(rounds: &Rounds, rng: Rng) -> RoundsState {
         RoundsState {
             rng,
@@ -49,13 +49,13 @@ impl RoundsState {
         }
     }
 
-    /// The connection to a worker that was asked.
+    /// Returns the connection to a worker that was asked.
     pub fn connection(&mut self, worker: usize) -> &mut Connection {
         self.connections[worker].as_mut().expect("a worker that was asked has one")
     }
 }
 
-/// The rounds of a traffic entry that has some.
+/// Returns the rounds of a traffic entry that has some.
 pub fn rounds_of(model: &Model, traffic: TrafficId) -> &Rounds {
     match &model.traffic[traffic.index()].pattern {
         Pattern::Rounds(rounds) => rounds,
@@ -63,7 +63,7 @@ pub fn rounds_of(model: &Model, traffic: TrafficId) -> &Rounds {
     }
 }
 
-/// Answers whether rounds ask for a request before each response.
+/// Returns whether rounds ask for a request before each response.
 pub fn has_requests(rounds: &Rounds) -> bool {
     rounds.request > Bytes::ZERO
 }

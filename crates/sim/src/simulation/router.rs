@@ -18,7 +18,7 @@ pub struct Router {
 }
 
 impl Router {
-    /// A router of a model, all of whose links work.
+    /// Returns a router of a model, all of whose links work.
     pub fn new(model: &Model) -> Router {
         Router {
             routes: Routes::new(model.routing),
@@ -34,8 +34,8 @@ impl Router {
         self.routes.set_up(topology, port, up);
     }
 
-    /// The key by which a flow's paths are chosen: a mix of the seed, the traffic entry and the flow's number there; or
-    /// the number alone, where the paths shall be those that the ExpressPass authors' ns-2 code hashes.
+    /// Returns the key by which a flow's paths are chosen: a mix of the seed, the traffic entry and the flow's number
+    /// there; or the number alone, where the paths shall be those that the ExpressPass authors' ns-2 code hashes.
     pub fn key(&self, traffic: TrafficId, number: u64) -> u64 {
         match self.policy {
             Policy::Ns2Xpass => number + ((traffic.index() as u64) << 24),
@@ -43,13 +43,13 @@ impl Router {
         }
     }
 
-    /// Answers whether the paths back are those forth, backwards.
+    /// Returns whether the paths back are those forth, backwards.
     pub fn is_symmetric(&self) -> bool {
         matches!(self.policy, Policy::SymmetricEcmp | Policy::Ns2Xpass)
     }
 
-    /// The paths from one host to another as they are now; or, while there are none, as they would be with all links
-    /// up. Their ports stand one path after the other.
+    /// Returns the paths from one host to another as they are now; or, while there are none, as they would be with all
+    /// links up. Their ports stand one path after the other.
     pub fn find(&mut self, topology: &Topology, from: NodeId, to: NodeId, key: u64) -> (&[PortId], PathSet) {
         let Router { routes, intact, found, .. } = self;
         let set = routes
@@ -60,7 +60,7 @@ impl Router {
     }
 }
 
-/// The identity of a flow, by its traffic entry and its number there; its place in memory has no part in it.
+/// Returns the identity of a flow, by its traffic entry and its number there; its place in memory has no part in it.
 pub fn identity(traffic: TrafficId, number: u64) -> u64 {
     mix(mix(traffic.index() as u64) ^ number)
 }

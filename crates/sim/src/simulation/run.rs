@@ -1,9 +1,9 @@
-//! A run: regions go on from barrier to barrier, between which the whole run hears what happened in them.
+//! A run: regions go on from barrier to barrier, between which the whole run reads what they noted.
 
+use super::global_events::{GlobalEvent, GlobalEvents};
 use super::journal::Journal;
-use super::lives::{Live, Lives};
+use super::live_flows::{LiveFlow, LiveFlows};
 use super::notes::{News, Note, Rtt, take_all};
-use super::outside::{Happening, Outside};
 use super::region::{Region, TICK};
 use super::router::Router;
 use super::shares::Shares;
@@ -11,7 +11,7 @@ use super::source::Sources;
 use super::standstill::Standstill;
 use super::threads::Threads;
 use super::times::{Clock, PartTimes};
-use crate::hosts::{Glance, Shown};
+use crate::hosts::{FlowSnapshot, Shown};
 use crate::ids::{FlowSlot, Id, SeriesId};
 use crate::metrics::{Ended, FlowCounts, Livelock, Sampler, Window};
 use crate::model::Model;
@@ -64,9 +64,9 @@ pub struct Simulation {
     /// The hosts of all parts.
     pub(super) regions: Vec<Region>,
     pub(super) threads: Threads,
-    /// What will happen to the whole network.
-    pub(super) outside: Outside,
-    pub(super) lives: Lives,
+    /// The pending events of the whole network.
+    pub(super) global_events: GlobalEvents,
+    pub(super) live_flows: LiveFlows,
     /// Flows both of whose ends may be done.
     pub(super) ending: Vec<FlowSlot>,
     pub(super) router: Router,
@@ -77,10 +77,10 @@ pub struct Simulation {
     pub(super) window: Window,
     /// The present: all events before it are handled.
     pub(super) now: Time,
-    /// The time of the last happening that the whole run saw to.
+    /// The time of the last event of the whole network that was handled.
     pub(super) last: Time,
-    /// The number of those.
-    pub(super) happenings: u64,
+    /// The number of events of the whole network that were handled.
+    pub(super) global_events_handled: u64,
     /// The time between two barriers at which flows end and rows are written. It is a property of the topology, never of
     /// its partition.
     pub(super) cell: Span,
@@ -94,7 +94,7 @@ pub struct Simulation {
     pub(super) switches_notify: bool,
     /// The barrier up to which regions are going on, if the last step ended before it.
     pub(super) barrier: Option<Time>,
-    /// The watch over the clock of the happenings.
+    /// The watch over the clock of the events of the whole network.
     pub(super) standstill: Standstill,
     /// What went on at one instant without end, if that ended the run.
     pub(super) livelock: Option<Livelock>,
@@ -107,7 +107,7 @@ impl Simulation {
     pub const SLICE: u64 = 1 << 16;
 
     /// Runs until the traffic is done or the scenario's stop time comes. `report` is called about every 65,536
-    /// events; if it answers false the run ends there, and what was simulated so far is the result.
+    /// events; if it returns false the run ends there, and what was simulated so far is the result.
     pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
         while self.step(Simulation::SLICE) {
             if !report(&self.progress()) {
@@ -117,12 +117,12 @@ impl Simulation {
         report(&self.progress());
     }
 
-    /// Handles about so many events: on one thread at most as many. Answers whether the run goes on.
+    /// Handles about so many events: on one thread at most as many. Returns whether the run goes on.
     pub fn step(&mut self, events: u64) -> bool {
         self.run_until(Time::MAX, events)
     }
 
-    /// Handles all events up to and at `time`, but only about so many of them: on one thread at most as many. Answers
+    /// Handles all events up to and at `time`, but only about so many of them: on one thread at most as many. Returns
     /// whether the run goes on. The sizes of steps change nothing in what happens.
     pub fn run_until(&mut self, time: Time, events: u64) -> bool {
         let enough = self.events().saturating_add(events);
@@ -150,17 +150,17 @@ impl Simulation {
         self.threads.time(clock, in_turn);
     }
 
-    /// The times of the parts so far, if [`Simulation::time_parts`] was called.
+    /// Returns the times of the parts so far, if [`Simulation::time_parts`] was called.
     pub fn part_times(&self) -> Option<&PartTimes> {
         self.threads.times()
     }
 
-    /// The model of the run.
+    /// Returns the model of the run.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// The reason for which the run ended; `None` while it goes on.
+    /// Returns the reason for which the run ended; `None` while it goes on.
     pub fn ended(&self) -> Option<Ended> {
         self.ended
     }
@@ -177,19 +177,19 @@ impl Simulation {
         }
     }
 
-    /// The number of events handled.
+    /// Returns the number of events handled.
     pub(super) fn events(&self) -> u64 {
-        self.happenings + self.regions.iter().map(|region| region.events).sum::<u64>()
+        self.global_events_handled + self.regions.iter().map(|region| region.events).sum::<u64>()
     }
 
-    /// Lets all regions go on to the next barrier or to `limit`, on one thread by at most so many events; or sees to the
-    /// next happening. Answers false if no event up to `limit` is left.
+    /// Lets all regions go on to the next barrier or to `limit`, on one thread by at most so many events; or handles
+    /// the next event of the whole network. Returns false if no event up to `limit` is left.
     fn advance(&mut self, limit: Time, most: u64) -> bool {
         let until = match self.barrier {
             Some(until) => until,
             None => {
-                let (inside, outside) = (self.nets.next_at(), self.outside.next_at());
-                let Some(next) = inside.into_iter().chain(outside).min() else {
+                let (of_regions, global) = (self.nets.next_at(), self.global_events.next_at());
+                let Some(next) = of_regions.into_iter().chain(global).min() else {
                     self.now = self.quiet_since.unwrap_or(self.before());
                     self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
                     return false;
@@ -197,11 +197,11 @@ impl Simulation {
                 if next > limit.min(self.model.stop.unwrap_or(Time::MAX)) {
                     return self.rest(limit);
                 }
-                if inside.is_none_or(|inside| inside > next) {
-                    self.happen();
+                if of_regions.is_none_or(|at| at > next) {
+                    self.handle_global_event();
                     return true;
                 }
-                let limits = [outside, self.model.stop].into_iter().flatten().map(|at| at + TICK);
+                let limits = [global, self.model.stop].into_iter().flatten().map(|at| at + TICK);
                 limits.fold(self.end_of_cell(next), Time::min)
             }
         };
@@ -212,7 +212,7 @@ impl Simulation {
         let Some(reached) = self.threads.advance(&mut self.nets, &mut self.regions, reached, most) else {
             return !self.ends_livelocked();
         };
-        if reached < until && !self.regions.iter().any(Region::must_be_heard) {
+        if reached < until && !self.regions.iter().any(Region::has_urgent_notes) {
             return self.rest(limit);
         }
         self.barrier = None;
@@ -223,7 +223,7 @@ impl Simulation {
     }
 
     /// Lets time pass up to `limit`, since nothing happens until then, or up to the end of the run, if that comes first.
-    /// Answers false: no event up to `limit` is left.
+    /// Returns false: no event up to `limit` is left.
     fn rest(&mut self, limit: Time) -> bool {
         let stop = self.model.stop.filter(|&stop| stop <= limit);
         if stop.is_some() {
@@ -241,49 +241,49 @@ impl Simulation {
         false
     }
 
-    /// The end of the cell of the grid of barriers in which a time lies.
+    /// Returns the end of the cell of the grid of barriers in which a time lies.
     pub(super) fn end_of_cell(&self, at: Time) -> Time {
         let cell = self.cell.as_ps();
         Time::from_ps((at.as_ps() / cell).saturating_add(1).saturating_mul(cell))
     }
 
-    /// Sees to the next happening.
-    fn happen(&mut self) {
+    /// Handles the next event of the whole network.
+    fn handle_global_event(&mut self) {
         let before = self.before();
-        let Some((at, happening)) = self.outside.pop() else { return };
+        let Some((at, event)) = self.global_events.pop() else { return };
         self.now = at;
         self.nets.set_now(at);
-        match happening {
-            Happening::Traffic(traffic) => self.run_source(traffic),
-            Happening::Stop(record) => self.stop_flow(record),
-            Happening::Fault(fault) => self.fault(fault),
-            Happening::Watch => self.watch(),
-            Happening::Shares => self.tell_shares(),
-            Happening::Sample(series) => self.sample(series, before),
-            Happening::Window => self.turn_window(before),
+        match event {
+            GlobalEvent::Traffic(traffic) => self.run_source(traffic),
+            GlobalEvent::Stop(record) => self.stop_flow(record),
+            GlobalEvent::Fault(fault) => self.fault(fault),
+            GlobalEvent::Watch => self.watch(),
+            GlobalEvent::Shares => self.tell_shares(),
+            GlobalEvent::Sample(series) => self.sample(series, before),
+            GlobalEvent::Window => self.turn_window(before),
         }
         self.last = at;
-        self.happenings += 1;
-        self.standstill.look(self.happenings, at);
+        self.global_events_handled += 1;
+        self.standstill.look(self.global_events_handled, at);
         if self.ended.is_none() && !self.ends_livelocked() {
             self.meet();
         }
     }
 
-    /// The time of the last event.
+    /// Returns the time of the last event.
     pub(super) fn before(&self) -> Time {
         self.regions.iter().map(|region| region.last).fold(self.last, Time::max)
     }
 
-    /// Hands over what regions sent each other, hears what happened in them, and ends flows that are over.
+    /// Hands over what regions sent each other, reads what they noted, and ends flows that are over.
     pub(super) fn meet(&mut self) {
         while self.regions.iter().any(|region| !region.notes.is_empty() || !region.rtts.is_empty()) {
-            self.hear();
+            self.read_notes();
         }
         self.count_unseen();
         for region in &mut self.regions {
             for slot in region.hosts.finished.drain(..) {
-                if let Some(live) = self.lives.get_mut(slot).filter(|live| !live.is_ending) {
+                if let Some(live) = self.live_flows.get_mut(slot).filter(|live| !live.is_ending) {
                     live.is_ending = true;
                     self.ending.push(slot);
                 }
@@ -301,8 +301,8 @@ impl Simulation {
         self.nets.exchange();
     }
 
-    /// Hears the notes of all regions, in the order of their times.
-    fn hear(&mut self) {
+    /// Reads the notes of all regions, in the order of their times.
+    fn read_notes(&mut self) {
         let mut notes: Vec<Note> = Vec::new();
         let mut rtts: Vec<Rtt> = Vec::new();
         for region in &mut self.regions {
@@ -323,8 +323,8 @@ impl Simulation {
                 News::Stopped => self.start_watch(at),
             }
         }
-        // A flow has its place until the notes of its ends were heard.
-        let name = |slot| self.lives.get(slot).map(|live| live.name());
+        // A flow has its place until the notes of its ends were read.
+        let name = |slot| self.live_flows.get(slot).map(|live| live.name());
         sort_by_key(&mut rtts, |sample| (sample.at, name(sample.slot)));
         for Rtt { at, slot, rtt } in rtts {
             if let Some(name) = name(slot) {
@@ -337,25 +337,26 @@ impl Simulation {
     fn count_unseen(&mut self) {
         for net in self.nets.parts_mut() {
             net.unseen.drain(|slot, packets| {
-                if let Some(live) = self.lives.get_mut(slot) {
+                if let Some(live) = self.live_flows.get_mut(slot) {
                     live.unseen += packets;
                 }
             });
         }
     }
 
-    /// Answers whether nothing will happen any more that a result could show.
+    /// Returns whether nothing will happen any more that a result could show.
     fn is_complete(&self) -> bool {
-        self.lives.count() == 0 && self.sources.all_done()
+        self.live_flows.count() == 0 && self.sources.all_done()
     }
 
     fn sample(&mut self, series: SeriesId, before: Time) {
         let traffic = self.model.samples[series.index()].what.traffic();
         let mut flows = Vec::new();
         if let Some(traffic) = traffic {
-            for slot in self.lives.slots() {
-                let shown = self.lives.get(slot).is_some_and(|live| live.name().traffic.index() == traffic);
-                flows.extend(shown.then(|| self.glance(slot)).flatten());
+            for slot in self.live_flows.slots() {
+                let shown =
+                    self.live_flows.get(slot).is_some_and(|live| live.name().traffic.index() == traffic);
+                flows.extend(shown.then(|| self.flow_snapshot(slot)).flatten());
             }
         }
         self.sampler.sample(series, &self.model, &self.nets, &flows);
@@ -372,40 +373,40 @@ impl Simulation {
         }
     }
 
-    /// Notes that a happening came that only looks, after an event at `before`. Answers whether anything else is to
-    /// come: where it is not, the run is over, and was so before the first look that found it so.
+    /// Notes that a global event came that only reads the state, after an event at `before`. Returns whether anything
+    /// else is to come: if not, the run is over, and was so before the first such event that found it so.
     fn goes_on(&mut self, before: Time) -> bool {
-        let goes_on = !self.outside.only_looks() || self.nets.next_at().is_some();
+        let goes_on = !self.global_events.only_looks() || self.nets.next_at().is_some();
         if !goes_on && self.quiet_since.is_none() {
             self.quiet_since = Some(before);
         }
         goes_on
     }
 
-    /// What a flow that is alive shows at a look.
-    pub(super) fn glance(&mut self, slot: FlowSlot) -> Option<Glance> {
-        let [from, to] = self.parts_of(self.lives.get(slot)?);
+    /// Returns a snapshot of a live flow.
+    pub(super) fn flow_snapshot(&mut self, slot: FlowSlot) -> Option<FlowSnapshot> {
+        let [from, to] = self.parts_of(self.live_flows.get(slot)?);
         let sender = Shown::of_sender(slot, &mut self.regions[from].hosts.senders)?;
-        Glance::new(slot, sender, &mut self.regions[to].hosts.receivers)
+        FlowSnapshot::new(slot, sender, &mut self.regions[to].hosts.receivers)
     }
 
-    /// The counts of both ends of a flow that is alive.
+    /// Returns the counts of both ends of a flow that is alive.
     pub(super) fn stats(&self, slot: FlowSlot) -> Option<Stats> {
-        let [from, to] = self.parts_of(self.lives.get(slot)?);
+        let [from, to] = self.parts_of(self.live_flows.get(slot)?);
         let sending = self.regions[from].hosts.senders.get(slot)?;
         Some(sending.end.stats.plus(&self.regions[to].hosts.receivers.get(slot)?.end.stats))
     }
 
-    /// The parts of the network that have the sending and the receiving end of a flow.
-    fn parts_of(&self, live: &Live) -> [usize; 2] {
+    /// Returns the parts of the network that have the sending and the receiving end of a flow.
+    fn parts_of(&self, live: &LiveFlow) -> [usize; 2] {
         [live.src, live.dst].map(|host| self.nets.part_of(host.node()))
     }
 
-    /// The counts of the flows of each traffic entry so far. It must not be called once all flows are settled.
+    /// Returns the counts of the flows of each traffic entry so far. It must not be called once all flows are settled.
     pub(super) fn flow_counts(&mut self) -> Vec<FlowCounts> {
         let mut counts = self.journal.settled.clone();
-        for slot in self.lives.slots() {
-            let Some((flow, stats)) = self.glance(slot).zip(self.stats(slot)) else { continue };
+        for slot in self.live_flows.slots() {
+            let Some((flow, stats)) = self.flow_snapshot(slot).zip(self.stats(slot)) else { continue };
             counts[flow.name.traffic.index()].add(flow.delivered, &stats);
         }
         counts

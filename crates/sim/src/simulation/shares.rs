@@ -17,19 +17,19 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// The shares of a model, yet without flows.
+    /// Returns the shares of a model, yet without flows.
     pub fn new(model: &Model) -> Shares {
         let told: Vec<bool> = model.traffic.iter().map(|traffic| traffic.transport.needs().oracle).collect();
         let rates = model.topology.ports().iter().map(|port| port.rate);
         Shares { oracle: told.contains(&true).then(|| Oracle::new(rates)), told: told.into() }
     }
 
-    /// Answers whether senders are told their shares at all.
+    /// Returns whether senders are told their shares at all.
     pub fn any(&self) -> bool {
         self.oracle.is_some()
     }
 
-    /// Notes that a flow has something to send from now on, or that its paths changed. Answers whether the shares must be
+    /// Notes that a flow has something to send from now on, or that its paths changed. Returns whether the shares must be
     /// computed anew, which nobody has asked for yet.
     pub fn start(&mut self, slot: FlowSlot, traffic: TrafficId, route: Route, paths: &Paths) -> bool {
         let Some(oracle) = self.oracle.as_mut().filter(|_| self.told[traffic]) else { return false };
@@ -38,7 +38,7 @@ impl Shares {
         !had_changed
     }
 
-    /// Notes that all that a flow had to send is delivered. Answers as [`Shares::start`].
+    /// Notes that all that a flow had to send is delivered. Returns the same as [`Shares::start`].
     pub fn stop(&mut self, slot: FlowSlot) -> bool {
         let Some(oracle) = &mut self.oracle else { return false };
         let had_changed = oracle.has_changed();
@@ -46,12 +46,12 @@ impl Shares {
         !had_changed && oracle.has_changed()
     }
 
-    /// Answers whether a flow has a share.
+    /// Returns whether a flow has a share.
     pub fn has(&self, slot: FlowSlot) -> bool {
         self.oracle.as_ref().is_some_and(|oracle| oracle.is_active(slot))
     }
 
-    /// Computes the shares. Answers the flows whose share changed, in the order of their start.
+    /// Computes the shares. Returns the flows whose share changed, in the order of their start.
     pub fn changed(&mut self) -> Vec<(FlowSlot, Rate)> {
         let mut changed = Vec::new();
         if let Some(oracle) = &mut self.oracle {

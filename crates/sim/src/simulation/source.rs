@@ -33,13 +33,13 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The sources of a model before their first start.
+    /// Returns the sources of a model before their first start.
     pub fn new(model: &Model) -> Sources {
         let source = |index| Source::of(model, TrafficId::from_index(index));
         Sources { of: (0..model.traffic.len()).map(source).collect(), left: 0 }
     }
 
-    /// The source of a traffic entry.
+    /// Returns the source of a traffic entry.
     pub fn get_mut(&mut self, traffic: TrafficId) -> &mut Source {
         &mut self.of[traffic]
     }
@@ -54,20 +54,20 @@ impl Sources {
         self.left -= 1;
     }
 
-    /// Answers whether all traffic entries have started all their flows.
+    /// Returns whether all traffic entries have started all their flows.
     pub fn all_done(&self) -> bool {
         self.left == 0
     }
 }
 
 impl Source {
-    /// The source of a traffic entry before its first start.
+    /// Returns the source of a traffic entry before its first start.
     pub fn of(model: &Model, traffic: TrafficId) -> Source {
         let rng = Rng::stream(model.seed, Entity::Traffic, traffic.index() as u64);
         Source::new(&model.traffic[traffic.index()].pattern, rng)
     }
 
-    /// The source of a pattern before its first start.
+    /// Returns the source of a pattern before its first start.
     fn new(pattern: &Pattern, mut rng: Rng) -> Source {
         match pattern {
             Pattern::Poisson(poisson) => {
@@ -79,7 +79,7 @@ impl Source {
         }
     }
 
-    /// The time at which the source starts something next, if ever; of rounds, the time of the first.
+    /// Returns the time at which the source starts something next, if ever; of rounds, the time of the first.
     pub fn next_at(&self, pattern: &Pattern) -> Option<Time> {
         match (self, pattern) {
             (Source::Flows(next), Pattern::Flows(flows)) => flows.get(*next).map(|flow| flow.start),
@@ -92,7 +92,7 @@ impl Source {
         }
     }
 
-    /// The next flow, which there must be, with its number; `None` of rounds.
+    /// Returns the next flow, which there must be, with its number; `None` of rounds.
     pub fn next_flow(&mut self, pattern: &Pattern) -> Option<(u64, Flow)> {
         match (pattern, self) {
             (Pattern::Flows(flows), Source::Flows(next)) => {
@@ -115,7 +115,7 @@ impl Source {
         }
     }
 
-    /// Answers whether the next flow may be prepared before it starts. The last arrival may close the window of
+    /// Returns whether the next flow may be prepared before it starts. The last arrival may close the window of
     /// measurement, and a flow that stops is known by its row.
     pub fn may_prepare(&self, pattern: &Pattern) -> bool {
         match (self, pattern) {
@@ -134,7 +134,7 @@ fn gap(poisson: &Poisson, rng: &mut Rng) -> Span {
 }
 
 impl Pattern {
-    /// The number of flows or messages that there will be, if that is known.
+    /// Returns the number of flows or messages that there will be, if that is known.
     pub fn expected(&self) -> Option<u64> {
         Some(match self {
             Pattern::Flows(flows) => flows.len() as u64,

@@ -29,7 +29,7 @@ pub struct Standstill {
 }
 
 impl Standstill {
-    /// The watch over a run of a model, before the first event.
+    /// Returns the watch over a run of a model, before the first event.
     pub fn new(model: &Model) -> Standstill {
         let starting = |pattern: &Pattern| match pattern {
             Pattern::Flows(flows) => flows.len(),
@@ -42,7 +42,7 @@ impl Standstill {
         Standstill { most: (EACH * entities as u64).max(LOOK), at: Time::ZERO, since: 0, is_reached: false }
     }
 
-    /// The number of events until the next look, after so many.
+    /// Returns the number of events until the next look, after so many.
     pub fn until_look(events: u64) -> u64 {
         LOOK - events % LOOK
     }
@@ -58,7 +58,7 @@ impl Standstill {
         self.is_reached = events - self.since >= self.most;
     }
 
-    /// Answers whether time stands still.
+    /// Returns whether time stands still.
     pub fn is_reached(&self) -> bool {
         self.is_reached
     }

@@ -47,7 +47,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// The expected events of the next window, which is so wide.
+    /// Returns the expected events of the next window, which is so wide.
     fn expected(&mut self, width: f64) -> f64 {
         self.pace * width + take(&mut self.coming)
     }
@@ -106,13 +106,13 @@ impl Threads {
         self.timer = Some((clock, PartTimes::new(self.spent.len())));
     }
 
-    /// The times so far, if the run is timed.
+    /// Returns the times so far, if the run is timed.
     pub fn times(&self) -> Option<&PartTimes> {
         self.timer.as_ref().map(|(_, times)| times)
     }
 
-    /// Lets all regions handle their events before `until`. Answers the time before which all are handled, which is
-    /// earlier if the whole run must hear something before; `None` if a single region has more than `most` of them, and
+    /// Lets all regions handle their events before `until`. Returns the time before which all are handled, which is
+    /// earlier if the whole run must read a note before; `None` if a single region has more than `most` of them, and
     /// shall be called again, or if time stands still in a region.
     pub fn advance(
         &mut self,

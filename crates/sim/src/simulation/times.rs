@@ -1,6 +1,6 @@
 //! The time that the parts of a network take between barriers, for those who ask how far threads can help.
 
-/// A clock that the caller brings, since simulated code reads none: it answers nanoseconds since some moment.
+/// A clock that the caller brings, since simulated code reads none: it returns nanoseconds since some moment.
 pub type Clock = fn() -> u64;
 
 /// The work of one part in one window; times are in nanoseconds.

@@ -1,7 +1,7 @@
 //! Traffic: entries start their flows, and open the connections of rounds.
 
+use super::global_events::GlobalEvent;
 use super::life::Start;
-use super::outside::Happening;
 use super::region::TICK;
 use super::rounds::{Connection, has_requests, rounds_of};
 use super::run::Simulation;
@@ -29,12 +29,12 @@ impl Simulation {
         let stop = self.model.stop.map_or(Time::MAX, |stop| stop + TICK);
         let until = self.end_of_cell(self.now).min(stop);
         let mut count = 0;
-        while let Some((at, Happening::Traffic(traffic))) = self.outside.first()
+        while let Some((at, GlobalEvent::Traffic(traffic))) = self.global_events.first()
             && at < until
             && self.sources.get_mut(traffic).may_prepare(&self.model.traffic[traffic.index()].pattern)
             && let Some((name, flow)) = self.next_flow(traffic)
         {
-            self.outside.pop();
+            self.global_events.pop();
             let slot = self.open_single(name, flow);
             self.nets.part_mut(self.nets.part_of(flow.src)).agenda.start(at, slot);
             self.schedule_source(traffic);
@@ -43,7 +43,7 @@ impl Simulation {
         self.threads.expect(count);
     }
 
-    /// The next flow of a traffic entry, with its name; `None` if the entry has rounds.
+    /// Returns the next flow of a traffic entry, with its name; `None` if the entry has rounds.
     fn next_flow(&mut self, traffic: TrafficId) -> Option<(FlowName, Flow)> {
         let pattern = &self.model.traffic[traffic.index()].pattern;
         let (number, flow) = self.sources.get_mut(traffic).next_flow(pattern)?;
@@ -54,7 +54,7 @@ impl Simulation {
     fn schedule_source(&mut self, traffic: TrafficId) {
         let source = self.sources.get_mut(traffic);
         match source.next_at(&self.model.traffic[traffic.index()].pattern) {
-            Some(at) => self.outside.push(at, Happening::Traffic(traffic)),
+            Some(at) => self.global_events.push(at, GlobalEvent::Traffic(traffic)),
             None => {
                 let arrives = matches!(source, Source::Poisson { .. });
                 self.sources.close();

@@ -13,8 +13,8 @@ pub trait Job: Send + 'static {
     /// Does it.
     fn run(&mut self);
 
-    /// The number of looks for a message that take a fraction of the time that the job took. A thread waits no longer awake,
-    /// so that waiting costs little where others need the processors.
+    /// Returns the number of looks for a message that take a fraction of the time that the job took. A thread waits no
+    /// longer awake, so that waiting costs little where others need the processors.
     fn looks(&self) -> u64;
 }
 
@@ -35,7 +35,7 @@ pub struct Worker<J> {
 }
 
 impl<J: Job> Worker<J> {
-    /// Starts so many threads. Answers none at all if the system does not give them.
+    /// Starts so many threads. Returns none at all if the system does not give them.
     pub fn start(count: usize) -> Vec<Worker<J>> {
         if cfg!(target_family = "wasm") {
             return Vec::new();

@@ -94,7 +94,7 @@ impl Trace {
         frame::frame(&traced.packet, traced.extra.as_deref().unwrap_or(&Extra::None), &flow, &passage)
     }
 
-    /// Answers whether the entry before is that of the same packet that leaves the same port: a link loses a packet in
+    /// Returns whether the entry before is that of the same packet that leaves the same port: a link loses a packet in
     /// the instant in which it leaves.
     fn leaves_before(&self, index: usize) -> bool {
         let before = index.checked_sub(1).map(|before| &self.entries[before]);
@@ -102,7 +102,7 @@ impl Trace {
             .is_some_and(|before| matches!(before.step, Step::Leaves { .. }) && self.is_lost_next(index - 1))
     }
 
-    /// Answers whether the packet of an entry is lost on the link right afterwards.
+    /// Returns whether the packet of an entry is lost on the link right afterwards.
     fn is_lost_next(&self, index: usize) -> bool {
         let (entry, next) = (&self.entries[index], self.entries.get(index + 1));
         let number = |entry: &Entry| entry.what.packet().map(|traced| traced.number);

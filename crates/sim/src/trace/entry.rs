@@ -100,7 +100,7 @@ pub struct FlowSpan {
 }
 
 impl What {
-    /// The packet of a flow; `None` for a pause frame.
+    /// Returns the packet of a flow; `None` for a pause frame.
     pub fn packet(&self) -> Option<&Traced> {
         match self {
             What::Packet(traced) => Some(traced),

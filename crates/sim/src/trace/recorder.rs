@@ -102,7 +102,7 @@ impl Place {
 }
 
 impl Recorder {
-    /// The recorder of a model's traces; `None` if there are none.
+    /// Returns the recorder of a model's traces; `None` if there are none.
     pub fn new(model: &Model) -> Option<Box<Recorder>> {
         let lens = |trace: &Trace| {
             let mut ports: IdVec<PortId, bool> = vec![false; model.topology.ports().len()].into();
@@ -129,7 +129,7 @@ impl Recorder {
         (TRACES_ARE_TAKEN && !model.traces.is_empty()).then(|| Box::new(recorder()))
     }
 
-    /// Answers whether some trace covers a port.
+    /// Returns whether some trace covers a port.
     pub fn covers(&self, port: PortId) -> bool {
         self.lenses.iter().any(|lens| lens.ports[port])
     }
@@ -165,7 +165,7 @@ impl Recorder {
         self.handed = Some(held.id);
     }
 
-    /// A port has decided what becomes of the packet that it was handed. Answers whether it keeps it in a queue.
+    /// A port has decided what becomes of the packet that it was handed. Returns whether it keeps it in a queue.
     pub fn keeps_handed(&mut self) -> bool {
         self.handed.take().is_some()
     }
@@ -206,15 +206,15 @@ impl Recorder {
         }
     }
 
-    /// What each trace has taken, in the order of the model.
+    /// Returns what each trace has taken, in the order of the model.
     pub fn finish(self) -> Vec<Taken> {
         let messages: Vec<FlowSpan> = self.messages.into_values().collect();
         let taken = self.lenses.into_iter().map(|lens| Taken { flows: messages.clone(), ..lens.taken });
         taken.collect()
     }
 
-    /// The number of a packet. A handle is used again for other packets: this one is known by its flow and the time at
-    /// which it was sent, and never has more ports ahead than it had before.
+    /// Returns the number of a packet. A handle is used again for other packets: this one is known by its flow and the
+    /// time at which it was sent, and never has more ports ahead than it had before.
     fn know(&mut self, held: &Held<'_>) -> u64 {
         self.seen.cover(held.id, NOTHING);
         let flow = self.flows[held.flow];

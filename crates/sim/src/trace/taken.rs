@@ -57,13 +57,13 @@ impl Scene {
         }
     }
 
-    /// The name of a flow, as samples have it.
+    /// Returns the name of a flow, as samples have it.
     pub fn flow_name(&self, flow: Whose) -> String {
         format!("{}/{}", self.traffic[flow.traffic as usize].0, flow.number)
     }
 }
 
-/// The word for a kind of packet.
+/// Returns the word for a kind of packet.
 pub(super) fn kind_word(kind: Kind) -> &'static str {
     match kind {
         Kind::Data => "data",
@@ -78,7 +78,7 @@ pub(super) fn kind_word(kind: Kind) -> &'static str {
     }
 }
 
-/// The word for an event.
+/// Returns the word for an event.
 fn step_word(step: Step) -> &'static str {
     match step {
         Step::Waits => "enqueue",
@@ -89,7 +89,7 @@ fn step_word(step: Step) -> &'static str {
     }
 }
 
-/// The number of a credit: that of the credit itself, or of the one that data spends.
+/// Returns the number of a credit: that of the credit itself, or of the one that data spends.
 pub(super) fn credit_of(header: &Header) -> Option<u64> {
     match *header {
         Header::Credit { number, .. } => Some(number),
@@ -121,7 +121,7 @@ impl Words {
 }
 
 impl Trace {
-    /// The trace of a run of `model`.
+    /// Returns the trace of a run of `model`.
     pub fn new(model: &Model, asked: &model::Trace, taken: Taken) -> Trace {
         let Taken { entries, left_out, mut flows } = taken;
         let scene = Scene::new(model, &entries);
@@ -140,7 +140,7 @@ impl Trace {
         }
     }
 
-    /// The time at which the last bit of what left reaches the other end of the link; `None` if the entry is of
+    /// Returns the time at which the last bit of what left reaches the other end of the link; `None` if the entry is of
     /// another event.
     pub fn arrival(&self, entry: &Entry) -> Option<Time> {
         match entry.step {

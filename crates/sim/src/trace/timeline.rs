@@ -155,7 +155,7 @@ impl Trace {
     }
 }
 
-/// The remarks on a packet.
+/// Returns the remarks on a packet.
 fn notes(traced: &Traced) -> Vec<Named> {
     let packet = &traced.packet;
     let mut notes = vec![

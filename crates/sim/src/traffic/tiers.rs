@@ -17,7 +17,7 @@ pub struct Crossed {
 }
 
 impl Crossed {
-    /// The tier and another together.
+    /// Returns the tier and another together.
     pub fn plus(self, other: Crossed) -> Crossed {
         Crossed { times: self.times + other.times, rate_bps: self.rate_bps + other.rate_bps }
     }

@@ -20,7 +20,7 @@ impl Draw {
         low + self.below((high - low).saturating_add(1))
     }
 
-    /// Answers true in so many of a hundred draws.
+    /// Returns true in so many of a hundred draws.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

@@ -57,7 +57,7 @@ impl Report {
         }
     }
 
-    /// Answers whether a failure is one of the first of its kind, whose scenarios are shown.
+    /// Returns whether a failure is one of the first of its kind, whose scenarios are shown.
     fn shows(&self, failure: &Failure) -> bool {
         self.failures.get(&failure.kind).is_none_or(|cases| cases.len() < SHOWN)
     }

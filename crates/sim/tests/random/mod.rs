@@ -62,12 +62,12 @@ pub struct World {
 }
 
 impl World {
-    /// Answers whether a transport of the scenario uses credits.
+    /// Returns whether a transport of the scenario uses credits.
     fn has_credits(&self) -> bool {
         self.transports.iter().any(|info| scenario::has_credits(info))
     }
 
-    /// Answers whether a key of `[switch]` belongs to the port mechanism of a transport of the scenario.
+    /// Returns whether a key of `[switch]` belongs to the port mechanism of a transport of the scenario.
     fn has_mechanism_key(&self, name: &str) -> bool {
         self.transports.iter().any(|info| info.mechanism.keys().any(|(key, _)| key == name))
     }

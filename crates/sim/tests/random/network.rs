@@ -35,7 +35,7 @@ pub fn topology(draw: &mut Draw, world: &mut World) -> Vec<String> {
     unreachable!("attempts have no end")
 }
 
-/// Answers whether a large network is drawn: seldom, since its runs are long.
+/// Returns whether a large network is drawn: seldom, since its runs are long.
 fn network_is_wanted(draw: &mut Draw, network: &Topology) -> bool {
     network.hosts() <= HOSTS_MAX && draw.chance(5)
 }

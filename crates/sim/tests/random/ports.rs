@@ -60,7 +60,7 @@ impl Maker<'_> {
         self.lines.extend(lines);
     }
 
-    /// Answers whether a key of `[switch]` belongs to a port mechanism of some transport.
+    /// Returns whether a key of `[switch]` belongs to a port mechanism of some transport.
     fn is_of_mechanism(&self, name: &str) -> bool {
         TRANSPORTS.iter().any(|info| info.mechanism.keys().any(|(key, _)| key == name))
     }

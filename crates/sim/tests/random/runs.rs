@@ -70,7 +70,7 @@ pub fn whole(model: &Model) -> Result<Results, Failure> {
     finish(simulation)
 }
 
-/// Answers whether a run until `end` can be divided among so many threads, into windows that are not too short.
+/// Returns whether a run until `end` can be divided among so many threads, into windows that are not too short.
 pub fn is_divisible(model: &Model, threads: usize, end: Time) -> bool {
     let width = Partition::new(model, threads).lookahead(model);
     width.is_some_and(|width| end.as_ps() / width.as_ps().max(1) <= WINDOWS)

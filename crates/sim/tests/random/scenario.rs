@@ -139,7 +139,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// Answers whether a transport with its default parameters uses credits.
+/// Returns whether a transport with its default parameters uses credits.
 pub fn has_credits(info: &TransportInfo) -> bool {
     AnyTransport::by_name(info.name).is_some_and(|transport| transport.needs().credits.is_some())
 }

@@ -88,7 +88,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Answers whether the traffic entry that is being drawn has a key for sizes.
+    /// Returns whether the traffic entry that is being drawn has a key for sizes.
     fn has_size(&self) -> bool {
         let mut of_entry = self.lines.iter().rev().take_while(|line| *line != "[[traffic]]");
         of_entry.any(|line| ["size =", "cdf =", "workload ="].iter().any(|key| line.starts_with(key)))
@@ -108,7 +108,7 @@ impl Maker<'_> {
     }
 }
 
-/// Answers whether a kind of traffic has a key.
+/// Returns whether a kind of traffic has a key.
 fn has(kind: &KindInfo, name: &str) -> bool {
     kind.keys.iter().any(|spec| spec.name == name)
 }

@@ -153,7 +153,7 @@ fn a_flood_from_many_addresses_is_bounded_and_forgotten() {
 }
 
 #[test]
-fn a_host_whose_address_we_know_cannot_be_impersonated_from_another_card() {
+fn a_host_whose_address_we_know_cannot_be_impersonated_from_another_nic() {
     let mut net = Net::of(2, "expresspass", Way::GOOD);
     net.cross(1, 0, segment(key(1, 0, 9), SYN, 0));
     net.inject(1, &request(0, 1, 1000, 5).to_frame(EVIL, mac(1)));

@@ -75,7 +75,7 @@ fn a_stopped_flow_asks_again_when_data_comes_and_ends_with_the_connection() {
 }
 
 #[test]
-fn two_senders_share_the_card_of_their_receiver() {
+fn two_senders_share_the_nic_of_their_receiver() {
     let mut net = Net::of(3, "expresspass", Way::GOOD);
     net.open(0, 2, 1000, u64::MAX);
     net.open(1, 2, 1000, u64::MAX);
@@ -147,7 +147,7 @@ fn a_clock_that_jumps_gives_no_burst() {
 }
 
 #[test]
-fn an_incast_of_35_flows_fills_the_card_fairly_with_a_short_queue_though_timers_are_late() {
+fn an_incast_of_35_flows_fills_the_nic_fairly_with_a_short_queue_though_timers_are_late() {
     let mut net = Net::of(8, "expresspass", Way { spread: us(100), ..Way::GOOD });
     net.late = us(60);
     for port in 1000..1005 {

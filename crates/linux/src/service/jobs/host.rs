@@ -1,6 +1,6 @@
 //! `clearwayd host`.
 
-use super::card::{Found, find};
+use super::nic::{Found, find};
 use crate::host::{Host, HostConfig, HostParams};
 use crate::io::{Driver, Holds, Setup, Supervisor};
 use crate::record::{Header, Recorder};

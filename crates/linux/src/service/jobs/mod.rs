@@ -1,7 +1,7 @@
 //! The kinds of daemons, made from their settings.
 
-mod card;
 mod host;
+mod nic;
 mod pac;
 mod soft_switch;
 mod switch;

@@ -1,6 +1,6 @@
 //! `clearwayd pac`.
 
-use super::card::{Found, find};
+use super::nic::{Found, find};
 use crate::io::{Driver, Holds, Setup, Supervisor};
 use crate::pac::{Pac, PacEnv, PacParams};
 use crate::rules::Plan;

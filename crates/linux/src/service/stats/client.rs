@@ -17,7 +17,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 pub struct Query {
     /// The folder of sockets.
     pub folder: PathBuf,
-    /// The network card; without it, those of all daemons of this network namespace.
+    /// The NIC; without it, those of all daemons of this network namespace.
     pub dev: Option<String>,
     /// If true, the statistics are shown again every second, with rates, until the program is stopped.
     pub watch: bool,
@@ -57,7 +57,7 @@ pub fn show(query: &Query) -> Result<(), String> {
         if now.is_empty() && !query.watch {
             let folder = query.folder.display();
             return Err(match &query.dev {
-                Some(dev) => format!("{dev}: no daemon runs on this network card (looked in {folder})"),
+                Some(dev) => format!("{dev}: no daemon runs on this NIC (looked in {folder})"),
                 None => format!("no daemon runs in this network namespace (looked in {folder})"),
             });
         }

@@ -26,7 +26,7 @@ const REQUEST: usize = 4096;
 /// The largest number of turns that one wake-up gives to the accepting of connections.
 const ACCEPTED: usize = 4;
 
-/// Returns the Unix socket on which the daemon of a network card tells its statistics.
+/// Returns the Unix socket on which the daemon of a NIC tells its statistics.
 pub fn socket_path(folder: &Path, namespace: &Namespace, dev: &str) -> PathBuf {
     folder.join(format!("{}-{dev}.sock", namespace.cookie))
 }

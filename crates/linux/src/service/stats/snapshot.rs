@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct Identity {
     /// The subcommand: `host`, `pac` or `switch`.
     pub mode: &'static str,
-    /// The network card; several are separated by commas.
+    /// The NIC; several are separated by commas.
     pub dev: String,
     /// The transport.
     pub transport: String,

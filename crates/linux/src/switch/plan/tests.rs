@@ -9,12 +9,12 @@ fn config() -> Config {
     Config { bridge, ecn: Some(20), ..Config::new(vec![port("p1"), port("p2")]) }
 }
 
-fn card() -> PresentPort {
+fn nic() -> PresentPort {
     PresentPort { mtu: 1500, offloads: vec!["gro", "tso"], ..PresentPort::default() }
 }
 
 fn present(first: PresentPort) -> Present {
-    let links = [("p1", first), ("p2", PresentPort { is_up: true, ..card() })];
+    let links = [("p1", first), ("p2", PresentPort { is_up: true, ..nic() })];
     Present { links: links.map(|(name, port)| (name.to_owned(), port)).into_iter().collect() }
 }
 
@@ -33,7 +33,7 @@ fn undone(plan: &Plan) -> Vec<String> {
 
 #[test]
 fn a_port_gets_the_commands_that_were_measured() {
-    let plan = planned(&config(), &present(card())).unwrap();
+    let plan = planned(&config(), &present(nic())).unwrap();
     let size = "overhead 24 mpu 84 quantum 1514";
     assert_eq!(
         commands(&plan, "p1"),
@@ -56,7 +56,7 @@ fn a_port_gets_the_commands_that_were_measured() {
 
 #[test]
 fn undoing_restores_what_was_there_and_nothing_else() {
-    let plan = planned(&config(), &present(PresentPort { has_clsact: true, ..card() })).unwrap();
+    let plan = planned(&config(), &present(PresentPort { has_clsact: true, ..nic() })).unwrap();
     assert_eq!(
         undone(&plan),
         [
@@ -77,7 +77,7 @@ fn undoing_restores_what_was_there_and_nothing_else() {
 
 #[test]
 fn a_port_has_its_queues_before_it_joins_the_bridge() {
-    let plan = planned(&config(), &present(card())).unwrap();
+    let plan = planned(&config(), &present(nic())).unwrap();
     let all: Vec<String> = plan.steps.iter().map(|step| step.command.join(" ")).collect();
     let at = |start: &str| all.iter().position(|command| command.starts_with(start)).unwrap();
     assert!(at("tc filter add dev p1 egress") < at("ip link set dev p1 master"));
@@ -86,7 +86,7 @@ fn a_port_has_its_queues_before_it_joins_the_bridge() {
 
 #[test]
 fn routed_credits_are_found_by_their_dscp_whatever_their_ecn_field() {
-    let plan = planned(&Config { credit_dscp: Some(46), ..config() }, &present(card())).unwrap();
+    let plan = planned(&Config { credit_dscp: Some(46), ..config() }, &present(nic())).unwrap();
     let filters = commands(&plan, "u32");
     assert_eq!(
         filters[1..3],
@@ -100,33 +100,33 @@ fn routed_credits_are_found_by_their_dscp_whatever_their_ecn_field() {
 #[test]
 fn nothing_that_could_not_be_restored_is_replaced() {
     let refused = |first: PresentPort| planned(&config(), &present(first)).unwrap_err();
-    let said = refused(PresentPort { root: Some("htb 8001:".into()), ..card() });
+    let said = refused(PresentPort { root: Some("htb 8001:".into()), ..nic() });
     assert_eq!(said, SwitchError::HasQdisc { device: "p1".into(), qdisc: "htb 8001:".into() });
-    let said = refused(PresentPort { master: Some("br9".into()), ..card() });
+    let said = refused(PresentPort { master: Some("br9".into()), ..nic() });
     assert_eq!(said, SwitchError::HasMaster { device: "p1".into(), master: "br9".into() });
-    let said = refused(PresentPort { has_clsact: true, has_filter: true, ..card() });
+    let said = refused(PresentPort { has_clsact: true, has_filter: true, ..nic() });
     assert_eq!(said, SwitchError::HasFilter("p1".into()));
 }
 
 #[test]
 fn ports_of_a_switch_in_user_space_belong_to_no_bridge_and_join_no_frames() {
     let config = Config { bridge: None, ..config() };
-    let plan = plan_user_space(&config, &present(card())).unwrap();
+    let plan = plan_user_space(&config, &present(nic())).unwrap();
     assert_eq!(commands(&plan, "p1"), ["ethtool -K p1 gro off tso off", "ip link set dev p1 up"]);
-    let joined = present(PresentPort { master: Some("br0".into()), ..card() });
+    let joined = present(PresentPort { master: Some("br0".into()), ..nic() });
     let error = plan_user_space(&config, &joined).unwrap_err();
     assert_eq!(error, SwitchError::ForwardsTwice { device: "p1".into(), master: "br0".into() });
 }
 
 #[test]
 fn a_bridge_is_made_only_if_it_is_not_there_and_used_only_if_it_is() {
-    let mut present = present(card());
+    let mut present = present(nic());
     let used = Config { bridge: Some(Bridge { name: "br0".into(), create: false }), ..config() };
     assert_eq!(planned(&used, &present).unwrap_err(), SwitchError::NoDevice("br0".into()));
-    present.links.insert("br0".into(), card());
+    present.links.insert("br0".into(), nic());
     assert_eq!(planned(&used, &present).unwrap_err(), SwitchError::NoBridge("br0".into()));
     assert_eq!(planned(&config(), &present).unwrap_err(), SwitchError::BridgeExists("br0".into()));
-    present.links.insert("br0".into(), PresentPort { is_bridge: true, ..card() });
+    present.links.insert("br0".into(), PresentPort { is_bridge: true, ..nic() });
     let plan = planned(&used, &present).unwrap();
     assert!(!undone(&plan).contains(&"ip link del dev br0".to_owned()));
 }

@@ -41,7 +41,7 @@ impl Forwarding {
     }
 }
 
-/// True for addresses of several hosts.
+/// Returns true for addresses of several hosts.
 fn is_group(address: MacAddr) -> bool {
     address.0[0] & 1 == 1
 }

@@ -212,7 +212,7 @@ impl SoftSwitch {
         self.ports.iter().map(|port| &port.books)
     }
 
-    /// True if the books balance.
+    /// Returns true if the books balance.
     pub fn balances(&self) -> bool {
         let sum = |of: fn(&PortBooks) -> u64| self.port_books().map(of).sum::<u64>();
         let (books, sent) = (&self.books, sum(|port| port.sent));

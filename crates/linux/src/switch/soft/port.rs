@@ -92,7 +92,7 @@ impl SoftPort {
         }
     }
 
-    /// True if the port has a mechanism, which must know flows by name.
+    /// Returns true if the port has a mechanism, which must know flows by name.
     pub fn notifies(&self) -> bool {
         self.mechanism.is_some()
     }

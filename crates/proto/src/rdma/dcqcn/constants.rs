@@ -34,7 +34,7 @@ choice! {
     /// The event from which on `alpha` moves.
     #[derive(Serialize, Deserialize)]
     pub enum AlphaFrom {
-        /// The flow's first notification, which so meets `alpha` as it began (network cards, HPCC's ns-3 code).
+        /// The flow's first notification, which so meets `alpha` as it began (NICs, HPCC's ns-3 code).
         Notification = "notification",
         /// The flow's first packet, as eq. (2) reads by itself: a flow that was never notified has a small `alpha`.
         Start = "start",

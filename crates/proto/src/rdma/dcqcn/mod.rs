@@ -56,7 +56,7 @@ declare! {
 const HPCC_NS3: Profile = Profile {
     name: "hpcc-ns3",
     doc: told(
-        "HPCC's ns-3 code, as its authors ran it: what the network cards of its time did. Increments are given at \
+        "HPCC's ns-3 code, as its authors ran it: what the NICs of its time did. Increments are given at \
           100 Gbps and scaled. For its window variant set `windowing = \"rate\"` and `acks = \"with-data\"` besides",
     ),
     values: &[
@@ -82,11 +82,11 @@ const HPCC_NS3: Profile = Profile {
     ],
 };
 
-/// The profile with the defaults of network cards.
+/// The profile with the defaults of NICs.
 const MELLANOX: Profile = Profile {
     name: "mellanox",
     doc: told(
-        "Network cards as shipped, by what their firmware reports: CNPs at most every 4 us, `alpha` each microsecond, a \
+        "NICs as shipped, by what their firmware reports: CNPs at most every 4 us, `alpha` each microsecond, a \
           cut at most every 4 us, increases each 300 us and each 32,767 B, of 5 and 50 Mbps at any line rate. Marking is \
           the switches' matter, and stays as it is",
     ),

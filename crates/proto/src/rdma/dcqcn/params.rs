@@ -32,7 +32,7 @@ declare! {
         fast_recovery: u32 = "5" in "0" to "1000" from "SIGCOMM'15 sec. 3.1";
         /// The additive increase of the target (`R_AI`).
         ai: Rate = "40 Mbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15";
-        /// The hyper increase of the target (`R_HAI`): ten times `ai`, as in network cards (5 and 50 Mbps).
+        /// The hyper increase of the target (`R_HAI`): ten times `ai`, as in NICs (5 and 50 Mbps).
         hai: Rate = "400 Mbps" in "1 bps" to "1.6 Tbps" from "our choice: the paper leaves it open";
         /// The growth of the target once both counts of increases are past fast recovery. `growing`: by `hai` times
         /// `i`, the lesser count less `fast_recovery` plus 1, and after half the time and half the bytes; `constant`:

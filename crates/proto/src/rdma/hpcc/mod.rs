@@ -279,14 +279,15 @@ impl BuildLaw for HpccConfig {
 /// The picoseconds of a second.
 const PS_PER_S: f64 = 1e12;
 
-/// A number below 2^63 as a float, which takes one instruction; from the whole range of 64 bits it takes several.
+/// Returns a number below 2^63 as a float, which takes one instruction; from the whole range of 64 bits it takes
+/// several.
 #[inline]
 fn float(number: u64) -> f64 {
     number as i64 as f64
 }
 
 impl Units {
-    /// A hop as the header holds it. Wrapping is left to the differences, which are the same.
+    /// Returns a hop as the header holds it. Wrapping is left to the differences, which are the same.
     #[inline]
     fn read(self, hop: &Hop) -> Reading {
         Reading {
@@ -309,7 +310,7 @@ impl HpccLaw {
         self.u
     }
 
-    /// An entry as the law reads it.
+    /// Returns an entry as the law reads it.
     #[inline]
     fn read(units: Option<Units>, hop: &Hop) -> Reading {
         match units {
@@ -323,7 +324,7 @@ impl HpccLaw {
         self.last = hops.iter().map(|hop| HpccLaw::read(self.units, hop)).collect();
     }
 
-    /// `MeasureInflight` of Algorithm 1; stores the entries. Answers false if nothing could be concluded.
+    /// `MeasureInflight` of Algorithm 1; stores the entries. Returns false if nothing could be concluded.
     fn measure(&mut self, hops: &[Hop]) -> bool {
         if hops.len() != self.last.len() {
             self.store(hops);

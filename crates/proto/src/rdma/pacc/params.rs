@@ -105,7 +105,7 @@ impl RdmaParams for PaccParams {
         self.rdma.config(env)
     }
 
-    /// The constants of the law at hosts. It hears CNPs.
+    /// Returns the constants of the law at hosts. It hears CNPs.
     fn law(&self) -> DcqcnConfig {
         self.hosts.config(self.reaction, Notice::Cnp, &self.law)
     }

@@ -94,7 +94,8 @@ impl FlowTable {
         self.enter(key, wire, is_congested);
     }
 
-    /// The slot in which a search for a name begins: the upper bits of a product, which depend on all bits of the name.
+    /// Returns the slot in which a search for a name begins: the upper bits of a product, which depend on all bits of
+    /// the name.
     #[inline]
     fn home(&self, key: u64) -> usize {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -133,7 +134,7 @@ impl FlowTable {
         self.slots[at] = Slot { entry, is_taken: true };
     }
 
-    /// The slot of a name, or the empty one that it would take.
+    /// Returns the slot of a name, or the empty one that it would take.
     fn search(&self, key: u64) -> usize {
         let mut at = self.home(key);
         while self.slots[at].is_taken && self.slots[at].entry.key != key {

@@ -236,7 +236,7 @@ fn below_t_low_the_rate_climbs_by_delta_each_min_rtt_however_fast_segments_follo
 }
 
 #[test]
-fn a_flow_starts_with_its_share_of_the_card_beside_those_that_its_host_sends_already_timely_1() {
+fn a_flow_starts_with_its_share_of_the_nic_beside_those_that_its_host_sends_already_timely_1() {
     let start = |config: TimelyConfig, host_flows| config.build(&Env { host_flows, ..ENV }).rate();
     assert_eq!(start(PAPER, 0), Rate::gbps(100));
     assert_eq!(start(PAPER, 3), Rate::gbps(25));

@@ -3,7 +3,7 @@
 //! | part | where |
 //! |---|---|
 //! | phantom queue | [`PhantomQueue`] at switches' ports |
-//! | pacer | [`Pacer`] between TCP and the network card |
+//! | pacer | [`Pacer`] between TCP and the NIC |
 //! | DCTCP | [`DctcpController`] |
 
 mod pacer;

@@ -9,7 +9,7 @@ use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// The sending end of a HULL flow: what TCP sends goes straight to the network card until the pacer takes the flow on,
+/// The sending end of a HULL flow: what TCP sends goes straight to the NIC until the pacer takes the flow on,
 /// and then waits in the pacer for tokens. Round-trip times include that wait, as they do behind a pacer in hardware.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HullSender {
@@ -23,7 +23,7 @@ pub struct HullSender {
     association: Span,
     /// The time at which a packet was last sent.
     last_sent: Time,
-    /// The time to look for tokens; [`Time::MAX`] if the first packet waits for the network card or none waits.
+    /// The time to look for tokens; [`Time::MAX`] if the first packet waits for the NIC or none waits.
     look_at: Time,
 }
 

@@ -31,8 +31,8 @@ pub fn stuck(mut waits: Vec<Wait>) -> Vec<Wait> {
     }
 }
 
-/// A circle among ports that are [`stuck`]: each waits for the next, the last for the first. From any of them on,
-/// whatever it waits for leads into one.
+/// Returns a circle among ports that are [`stuck`]: each waits for the next, the last for the first. From any of them
+/// on, whatever it waits for leads into one.
 pub fn circle(stuck: &[Wait]) -> Vec<PortId> {
     let Some(first) = stuck.first() else { return Vec::new() };
     let mut path = vec![first.port];

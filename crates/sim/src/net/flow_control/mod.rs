@@ -12,7 +12,7 @@ mod recut;
 
 pub use deadlock::{Wait, circle, stuck};
 
-use super::slab::Parcel;
+use super::slab::RoutedPacket;
 use crate::ids::{ClassId, ClassSet, Id, IdVec};
 use crate::model::Model;
 use clearway_proto::port::pfc::{Ingress, PfcMemory, headroom};
@@ -64,8 +64,8 @@ impl Ask {
         self.storm |= more.storm;
     }
 
-    /// The time for which the port has been stopped until `now` without a break. A run ends when its last packet left,
-    /// and a frame may stop a port after that, before the run hears of its end.
+    /// Returns the time for which the port has been stopped until `now` without a break. A run ends when its last
+    /// packet left, and a frame may stop a port after that, before the run notices its end.
     fn open(&self, now: Time) -> Span {
         self.since.map_or(Span::ZERO, |since| now.saturating_since(since))
     }
@@ -114,7 +114,7 @@ pub struct FlowControl {
 }
 
 impl FlowControl {
-    /// The flow control of a model, while nothing waits; `None` if it has none.
+    /// Returns the flow control of a model, while nothing waits; `None` if it has none.
     pub fn new(model: &Model) -> Option<FlowControl> {
         let (pfc, shared) = (model.pfc.as_ref()?, model.switch.shared?);
         let topology = &model.topology;
@@ -151,48 +151,48 @@ impl FlowControl {
         })
     }
 
-    fn protects(&self, parcel: &Parcel) -> bool {
-        self.lossless.has(parcel.class)
+    fn protects(&self, routed: &RoutedPacket) -> bool {
+        self.lossless.has(routed.class)
     }
 
     /// Takes a packet into a switch's memory; `from` is the port from which it came, and `queued` the bytes in the
-    /// queue that it would join. Answers whether there is room, and whether that port must be told something.
-    pub fn admit(&mut self, parcel: &Parcel, node: NodeId, from: PortId, queued: u64) -> (bool, bool) {
-        let (wire, protects) = (parcel.packet.wire as u64, self.protects(parcel));
+    /// queue that it would join. Returns whether there is room, and whether that port must be told something.
+    pub fn admit(&mut self, routed: &RoutedPacket, node: NodeId, from: PortId, queued: u64) -> (bool, bool) {
+        let (wire, protects) = (routed.packet.wire as u64, self.protects(routed));
         let memory = &mut self.memory[node];
         if !protects {
             let short = (queued + wire) as f64 <= self.alpha * memory.free() as f64;
             return (short && memory.admit_lossy(wire), false);
         }
-        let ingress = &mut self.ingress[from.index() * self.classes + parcel.class.index()];
+        let ingress = &mut self.ingress[from.index() * self.classes + routed.class.index()];
         let room = memory.admit(ingress, wire);
         let wanted = &mut self.wanted[from];
-        let stops = !wanted.has(parcel.class) && memory.must_pause(ingress);
+        let stops = !wanted.has(routed.class) && memory.must_pause(ingress);
         if stops {
-            wanted.add(parcel.class);
+            wanted.add(routed.class);
         }
         (room, stops)
     }
 
-    /// A packet leaves a switch's memory. Answers whether the port from which it came must be told something.
-    pub fn release(&mut self, parcel: &Parcel, node: NodeId, from: PortId) -> bool {
-        let (wire, protects) = (parcel.packet.wire as u64, self.protects(parcel));
+    /// A packet leaves a switch's memory. Returns whether the port from which it came must be told something.
+    pub fn release(&mut self, routed: &RoutedPacket, node: NodeId, from: PortId) -> bool {
+        let (wire, protects) = (routed.packet.wire as u64, self.protects(routed));
         let memory = &mut self.memory[node];
         if !protects {
             memory.release_lossy(wire);
             return false;
         }
-        let ingress = &mut self.ingress[from.index() * self.classes + parcel.class.index()];
+        let ingress = &mut self.ingress[from.index() * self.classes + routed.class.index()];
         memory.release(ingress, wire);
         let wanted = &mut self.wanted[from];
-        let resumes = wanted.has(parcel.class) && memory.may_resume(ingress);
+        let resumes = wanted.has(routed.class) && memory.may_resume(ingress);
         if resumes {
-            wanted.remove(parcel.class);
+            wanted.remove(routed.class);
         }
         resumes
     }
 
-    /// Sends the frame that is due for a port, and answers it; `None` if what was asked for was taken back in the meantime.
+    /// Sends the frame that is due for a port, and returns it; `None` if what was asked for was taken back in the meantime.
     pub fn send_frame(&mut self, port: PortId) -> Option<Frame> {
         let (ask, wanted) = (&mut self.asks[port], self.wanted[port]);
         let frame = Frame { stop: wanted.without(ask.told), go: ask.told.without(wanted) };
@@ -215,8 +215,8 @@ impl FlowControl {
         self.asks[port].frames.push_back(frame);
     }
 
-    /// The flow control of two parts of a network together. Each knows of a port that feeds a switch what happens on
-    /// its side of the link.
+    /// Returns the flow control of two parts of a network together. Each knows of a port that feeds a switch what
+    /// happens on its side of the link.
     pub fn joined(mut self, other: &FlowControl) -> FlowControl {
         for (wanted, more) in self.wanted.iter_mut().zip(other.wanted.iter()) {
             *wanted = wanted.or(*more);
@@ -227,27 +227,27 @@ impl FlowControl {
         self
     }
 
-    /// The frame that a port obeys now: the first of those under way to it.
+    /// Returns the frame that a port obeys now: the first of those under way to it.
     pub fn take_frame(&mut self, port: PortId) -> Frame {
         self.asks[port].frames.pop_front().expect("an event for each frame")
     }
 
-    /// The number of frames that are under way, or that no port has obeyed yet.
+    /// Returns the number of frames that are under way, or that no port has obeyed yet.
     pub fn frames_in_flight(&self) -> u64 {
         self.asks.iter().map(|ask| ask.frames.len() as u64).sum()
     }
 
-    /// The time from the arrival of a frame until its port obeys.
+    /// Returns the time from the arrival of a frame until its port obeys.
     pub fn response(&self) -> Span {
         self.response
     }
 
-    /// The classes of a port that shall be stopped, as far as the switch that it feeds has not taken that back.
+    /// Returns the classes of a port that shall be stopped, as far as the switch that it feeds has not taken that back.
     pub fn wanted(&self, port: PortId) -> ClassSet {
         self.wanted[port]
     }
 
-    /// Forgets what a port was told, because its link failed or recovered. Answers whether it must be told again.
+    /// Forgets what a port was told, because its link failed or recovered. Returns whether it must be told again.
     pub fn forget(&mut self, port: PortId, now: Time) -> bool {
         self.asks[port].told = ClassSet::EMPTY;
         self.note(port, ClassSet::EMPTY, now);
@@ -268,12 +268,12 @@ impl FlowControl {
         }
     }
 
-    /// Answers whether the watch must be set up, now that a port is stopped.
+    /// Returns whether the watch must be set up, now that a port is stopped.
     pub fn starts_watch(&mut self) -> bool {
         !std::mem::replace(&mut self.watching, true)
     }
 
-    /// Looks for ports that are stopped for too long. Answers whether any port is stopped.
+    /// Looks for ports that are stopped for too long. Returns whether any port is stopped.
     pub fn watch(&mut self, now: Time) -> bool {
         let storm = self.storm;
         for ask in self.asks.iter_mut() {
@@ -283,19 +283,19 @@ impl FlowControl {
         self.watching
     }
 
-    /// Answers whether some port has been stopped since the last look but one, so that a look for a deadlock is worth
+    /// Returns whether some port has been stopped since the last look but one, so that a look for a deadlock is worth
     /// it.
     pub fn has_waited_long(&self, now: Time) -> bool {
         self.asks.iter().any(|ask| ask.since.is_some() && ask.open(now) >= WATCH)
     }
 
-    /// The number of times that a class of a port was stopped, and the time for which any was.
+    /// Returns the number of times that a class of a port was stopped, and the time for which any was.
     pub fn stopped(&self, port: PortId, now: Time) -> (u64, Span) {
         let ask = &self.asks[port];
         (ask.pauses, ask.stopped + ask.open(now))
     }
 
-    /// The work of flow control so far; `stuck` are the ports that are stopped for ever.
+    /// Returns the work of flow control so far; `stuck` are the ports that are stopped for ever.
     pub fn summary(&self, stuck: &[Wait], topology: &Topology, now: Time) -> FlowControlSummary {
         let names = |ports: Vec<PortId>| ports.into_iter().map(|port| topology.port_name(port)).collect();
         let mut ports: Vec<PortId> = stuck.iter().map(|wait| wait.port).collect();

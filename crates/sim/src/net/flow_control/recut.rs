@@ -5,7 +5,7 @@ use crate::ids::ClassSet;
 use clearway_topology::{NodeId, Topology};
 
 impl Ask {
-    /// What the port that feeds the switch knows, and what the switch knows.
+    /// Returns what the port that feeds the switch knows, and what the switch knows.
     fn sides(&self) -> [Ask; 2] {
         let Ask { told, frames, since, stopped, longest, pauses, storm } = self.clone();
         let at_switch = Ask { told, pauses, ..Ask::default() };

@@ -12,7 +12,7 @@ use crate::scenario::shapes::has;
 use clearway_proto::Acks;
 use clearway_schema::{Declared, quoted, suggestion};
 
-/// The largest number of classes at a port: no network card or switch has more queues.
+/// The largest number of classes at a port: no NIC or switch has more queues.
 const CLASSES_MAX: usize = 64;
 /// The priority of a class that goes last (`ClassTable`).
 const PRIORITY_MAX: u8 = 7;

@@ -105,7 +105,8 @@ pub(super) fn read_loss(document: &Document, topology: &Topology) -> Result<(Vec
     Ok((loss, tables.into_iter().map(|(_, table)| table).collect()))
 }
 
-/// The table that says how often a port loses packets: the last one that names its link. `None` if the topology says so.
+/// Returns the table that says how often a port loses packets: the last one that names its link. `None` if the topology
+/// says so.
 pub(super) fn loss_of(topology: &Topology, tables: &[LossTable], port: PortId) -> Option<usize> {
     let is_meant = |table: &LossTable| match &table.link {
         Links::All => true,
@@ -114,14 +115,14 @@ pub(super) fn loss_of(topology: &Topology, tables: &[LossTable], port: PortId) -
     tables.iter().rposition(is_meant)
 }
 
-/// The table that lets the link of a port fail for good.
+/// Returns the table that lets the link of a port fail for good.
 pub(super) fn fault_of(topology: &Topology, tables: &[FaultTable], port: PortId) -> Option<usize> {
     let is_meant =
         |table: &FaultTable| table.up.is_none() && leads_over(topology, &table.link.0, table.direction, port);
     tables.iter().position(is_meant)
 }
 
-/// Answers whether a port is that of a link in a direction.
+/// Returns whether a port is that of a link in a direction.
 fn leads_over(topology: &Topology, ends: &Pair<String>, direction: Direction, port: PortId) -> bool {
     link(topology, ends).is_ok_and(|first| directions(first, direction).contains(&port))
 }

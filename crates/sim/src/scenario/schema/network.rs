@@ -172,23 +172,23 @@ declare! {
 }
 
 declare! {
-    /// The hosts and their network cards.
+    /// The hosts and their NICs.
     pub table Host {
         /// The time between the arrival of a packet and its handling, drawn for each packet. Packets of one flow keep
         /// their order. Quantiles are pairs of a share of packets and a time, with straight lines between.
         processing_delay: Delay = "0 s";
-        /// The largest queue of a class at the network card, written as `switch.buffer`: of acknowledgements and the
+        /// The largest queue of a class at the NIC, written as `switch.buffer`: of acknowledgements and the
         /// like, since data waits at its flow, unless there is a `queue`.
         buffer: BufferWord = "unlimited";
-        /// A queue of data at the network card, first in, first out, as each host of ns-2 has: flows put their packets
+        /// A queue of data at the NIC, first in, first out, as each host of ns-2 has: flows put their packets
         /// there as soon as their windows, credits or paces let them, and a packet that finds no room is lost. It is
         /// the largest queue of a class, written as `switch.buffer`, in whose place it stands. Without it, data waits
-        /// at its flow, the flows of a host take turns at the card, a packet each, and no host loses data.
+        /// at its flow, the flows of a host take turns at the NIC, a packet each, and no host loses data.
         queue: Option<BufferWord> = none;
         /// With `queue`: mark packets in it as ports of switches do, since in ns-2 both ends of a link have the same
         /// queue. Without it, `true`.
         queue_marking: Option<bool> = none;
-        /// The largest number of credits that wait at the network card. `"auto"`: as at a port of a switch.
+        /// The largest number of credits that wait at the NIC. `"auto"`: as at a port of a switch.
         credit_queue: Auto<u32> = "auto" in "1" to "1000000";
     }
 }

@@ -43,7 +43,7 @@ impl Arrivals<'_> {
         }
     }
 
-    /// The rule of the ExpressPass authors' ns-2 script.
+    /// Returns the rule of the ExpressPass authors' ns-2 script.
     fn of_script(&self, load: f64) -> f64 {
         let on_wire = self.mean * f64::from(self.framing.wire_max()) / f64::from(self.framing.payload_max);
         let ports = self.hosts.iter().flat_map(|&host| self.topology.ports_of(host));

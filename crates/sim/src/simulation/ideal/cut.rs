@@ -28,8 +28,8 @@ struct Visit<'a> {
 }
 
 impl Cut {
-    /// The cuts between the first and the last ports of several paths. Paths of different lengths have as many cuts as
-    /// the shortest.
+    /// Returns the cuts between the first and the last ports of several paths. Paths of different lengths have as many
+    /// cuts as the shortest.
     pub fn between<'a>(
         topology: &'a Topology,
         mut frame: SendingTime,
@@ -74,7 +74,7 @@ impl Cut {
         Cut { kinds: ports.chunk_by(|a, b| a == b).map(kind).collect() }
     }
 
-    /// The number of full frames that can have arrived over these ports at `at`.
+    /// Returns the number of full frames that can have arrived over these ports at `at`.
     fn carried(&self, at: Span) -> u64 {
         let of = |kind: &Kind| {
             let each = at.saturating_sub(kind.around).as_ps() / kind.frame.as_ps();
@@ -83,7 +83,7 @@ impl Cut {
         self.kinds.iter().map(of).fold(0, u64::saturating_add)
     }
 
-    /// The first time, not before `least`, at which so many full frames can have arrived over these ports.
+    /// Returns the first time, not before `least`, at which so many full frames can have arrived over these ports.
     pub fn done(&self, frames: u64, least: Span) -> Span {
         if self.carried(least) >= frames {
             return least;

@@ -26,13 +26,13 @@ struct Train<'a> {
 }
 
 impl Simulation {
-    /// The time that a message of a flow would take alone, which the application wrote at `since`.
+    /// Returns the time that a message of a flow would take alone, which the application wrote at `since`.
     pub(super) fn ideal_fct(&self, slot: FlowSlot, route: Route, since: Time, bytes: u64) -> Span {
         if bytes == 0 {
             return Span::ZERO;
         }
         let (paths, train) = (self.nets.paths(), Train::new(&self.model, bytes));
-        let left = self.lives.detours.since(slot, since);
+        let left = self.live_flows.detours.since(slot, since);
         if route.count() == 1 && left.is_empty() {
             return train.on_path(paths.first(route));
         }
@@ -43,7 +43,7 @@ impl Simulation {
 }
 
 impl Train<'_> {
-    /// The frames that carry so many bytes.
+    /// Returns the frames that carry so many bytes.
     fn new(model: &Model, bytes: u64) -> Train<'_> {
         let framing = model.framing;
         let full = framing.payload_max as u64;
@@ -55,7 +55,8 @@ impl Train<'_> {
         Train { topology: &model.topology, before, full, last }
     }
 
-    /// The time until the last frame arrives over one path: it follows the full ones before it through every port.
+    /// Returns the time until the last frame arrives over one path: it follows the full ones before it through every
+    /// port.
     fn on_path(mut self, path: &[PortId]) -> Span {
         // When the last full frame, and then the last frame, has left each port.
         let (mut ahead, mut slowest, mut done) = (Span::ZERO, Span::ZERO, Span::ZERO);
@@ -72,9 +73,9 @@ impl Train<'_> {
         done
     }
 
-    /// A time before which the frames can't all have arrived over several paths among which each frame may choose. It is
-    /// the latest of what a single frame needs, what the ports need that all paths have in common, and what the ports
-    /// need together that all paths cross at the same distance from the source.
+    /// Returns a time before which the frames can't all have arrived over several paths among which each frame may
+    /// choose. It is the latest of what a single frame needs, what the ports need that all paths have in common, and
+    /// what the ports need together that all paths cross at the same distance from the source.
     fn on_paths(mut self, paths: &[&[PortId]]) -> Span {
         let last = self.fastest(self.last, paths);
         let Some(behind_first) = self.before.checked_sub(1) else { return last };
@@ -100,7 +101,7 @@ impl Train<'_> {
         Cut::between(self.topology, self.full, paths).fold(done, |done, cut| cut.done(frames, done))
     }
 
-    /// The time that a frame takes alone on the fastest of several paths for it.
+    /// Returns the time that a frame takes alone on the fastest of several paths for it.
     fn fastest(&self, mut frame: SendingTime, paths: &[&[PortId]]) -> Span {
         let alone = paths.iter().map(|path| {
             path.iter().fold(Span::ZERO, |time, &port| {
@@ -112,7 +113,7 @@ impl Train<'_> {
     }
 }
 
-/// The port that all of these are, if it is one.
+/// Returns the port that all of these are, if it is one.
 fn common(mut ports: impl Iterator<Item = PortId>) -> Option<PortId> {
     let first = ports.next()?;
     ports.all(|port| port == first).then_some(first)

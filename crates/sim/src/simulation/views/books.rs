@@ -29,7 +29,7 @@ pub struct BooksView {
 }
 
 impl Simulation {
-    /// The books of the run so far. The packets in the network are counted one by one.
+    /// Returns the books of the run so far. The packets in the network are counted one by one.
     pub fn books(&self) -> BooksView {
         let mut packets = Packets::default();
         self.look_at_packets(&mut packets);
@@ -50,7 +50,7 @@ impl Simulation {
 }
 
 impl BooksView {
-    /// True if nothing appeared or vanished.
+    /// Returns true if nothing appeared or vanished.
     pub fn balance(&self) -> bool {
         let dropped: u64 = self.dropped.iter().map(|(_, count)| count).sum();
         let there = self.queued + self.in_flight + self.at_hosts;

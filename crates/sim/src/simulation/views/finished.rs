@@ -1,7 +1,7 @@
 //! The flows that finished since the last look.
 
 use super::super::run::Simulation;
-use super::unheard::Unheard;
+use super::pending_notes::PendingNotes;
 use crate::ids::{Id, RecordId};
 use crate::metrics::slowdown;
 use clearway_topology::NodeId;
@@ -40,12 +40,12 @@ pub struct FinishedFlow {
 }
 
 impl FinishedFlow {
-    /// The flow completion time.
+    /// Returns the flow completion time.
     pub fn fct(&self) -> Span {
         self.end - self.start
     }
 
-    /// The flow completion time over the ideal one.
+    /// Returns the flow completion time over the ideal one.
     pub fn slowdown(&self) -> f64 {
         slowdown(self.fct(), self.ideal)
     }
@@ -58,13 +58,13 @@ impl Simulation {
         let rows = self.journal.len() as u32;
         reader.open.extend(reader.seen..rows);
         reader.seen = rows;
-        let mut unheard = Unheard::new(self).ends(self);
-        sort_by_key(&mut unheard, |&(row, _)| row);
+        let mut pending = PendingNotes::new(self).ends(self);
+        sort_by_key(&mut pending, |&(row, _)| row);
         let mut finished = Vec::new();
         reader.open.retain(|&row| {
             let id = RecordId::from_index(row as usize);
             let Some(record) = self.journal.get(id) else { return false };
-            let ended = unheard.binary_search_by_key(&id, |&(row, _)| row).ok().map(|at| unheard[at].1);
+            let ended = pending.binary_search_by_key(&id, |&(row, _)| row).ok().map(|at| pending[at].1);
             let Some(end) = record.end.get().or(ended) else { return true };
             finished.push(FinishedFlow {
                 row,

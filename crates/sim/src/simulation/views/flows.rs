@@ -1,9 +1,9 @@
 //! Views of flows.
 
-use super::super::lives::Live;
+use super::super::live_flows::LiveFlow;
 use super::super::notes::size_of_message;
 use super::super::run::Simulation;
-use super::unheard::{Message, Unheard};
+use super::pending_notes::{Message, PendingNotes};
 use crate::ids::{FlowSlot, Id, RecordId};
 use crate::metrics::{Record, slowdown};
 use crate::model::Pattern;
@@ -25,7 +25,7 @@ pub enum FlowState {
 }
 
 impl FlowState {
-    /// The name of the state.
+    /// Returns the name of the state.
     pub fn name(self) -> &'static str {
         match self {
             FlowState::Idle => "idle",
@@ -80,9 +80,9 @@ impl Simulation {
     /// Shows every flow that is alive, in no meaningful order. It calls for `&mut self`, since ends of flows are read
     /// through the same door by which they are driven, but changes nothing.
     pub fn flows(&mut self, mut show: impl FnMut(FlowView)) {
-        let unheard = Unheard::new(self);
-        for slot in self.lives.slots() {
-            if let Some(view) = self.live_flow(&unheard, slot) {
+        let pending = PendingNotes::new(self);
+        for slot in self.live_flows.slots() {
+            if let Some(view) = self.live_flow(&pending, slot) {
                 show(view);
             }
         }
@@ -90,14 +90,14 @@ impl Simulation {
 
     /// Shows the flow of a row, alive or over; `None` if there is none, or if the row left memory.
     pub fn flow(&mut self, row: u32) -> Option<FlowView> {
-        let unheard = Unheard::new(self);
-        if let Some(slot) = self.slot_of(&unheard, row) {
-            return self.live_flow(&unheard, slot);
+        let pending = PendingNotes::new(self);
+        if let Some(slot) = self.slot_of(&pending, row) {
+            return self.live_flow(&pending, slot);
         }
         let record = self.journal.get(RecordId::from_index(row as usize))?;
         let end = record.end.get().or_else(|| {
             let slot = record.flow?;
-            unheard.end_of(slot, self.lives.get(slot)?, row)
+            pending.end_of(slot, self.live_flows.get(slot)?, row)
         });
         let delivered = if end.is_some() { record.bytes() } else { record.delivered };
         let state = if end.is_some() { FlowState::Ended } else { FlowState::Sending };
@@ -112,12 +112,12 @@ impl Simulation {
         Some(FlowView::new(record, told))
     }
 
-    /// The ports that the data of the flow of a row crosses, from its source on; where packets are spread over several
-    /// paths, the ports of all of them. Empty if there is no such row.
+    /// Returns the ports that the data of the flow of a row crosses, from its source on; where packets are spread over
+    /// several paths, the ports of all of them. Empty if there is no such row.
     pub fn path(&mut self, row: u32) -> Vec<PortId> {
-        let unheard = Unheard::new(self);
-        if let Some(slot) = self.slot_of(&unheard, row)
-            && let Some(live) = self.lives.get(slot)
+        let pending = PendingNotes::new(self);
+        if let Some(slot) = self.slot_of(&pending, row)
+            && let Some(live) = self.live_flows.get(slot)
             && let Some(sending) = self.regions[self.nets.part_of(live.src.node())].hosts.senders.get(slot)
         {
             return once_each(self.nets.paths().all(sending.end.route));
@@ -127,29 +127,29 @@ impl Simulation {
         once_each(self.router.find(&self.model.topology, record.src, record.dst, key).0)
     }
 
-    /// The flow that carries, or carried last, the message of a row.
-    fn slot_of(&self, unheard: &Unheard, row: u32) -> Option<FlowSlot> {
-        let carries = |(slot, live): &(FlowSlot, &Live)| {
-            unheard.current(*slot, live).is_some_and(|message| message.row == row)
+    /// Returns the flow that carries, or carried last, the message of a row.
+    fn slot_of(&self, pending: &PendingNotes, row: u32) -> Option<FlowSlot> {
+        let carries = |(slot, live): &(FlowSlot, &LiveFlow)| {
+            pending.current(*slot, live).is_some_and(|message| message.row == row)
         };
-        self.lives.iter().find(carries).map(|(slot, _)| slot)
+        self.live_flows.iter().find(carries).map(|(slot, _)| slot)
     }
 
-    fn live_flow(&mut self, unheard: &Unheard, slot: FlowSlot) -> Option<FlowView> {
-        let glance = self.glance(slot)?;
-        let live = self.lives.get(slot)?;
-        let message = unheard.current(slot, live);
+    fn live_flow(&mut self, pending: &PendingNotes, slot: FlowSlot) -> Option<FlowView> {
+        let snapshot = self.flow_snapshot(slot)?;
+        let live = self.live_flows.get(slot)?;
+        let message = pending.current(slot, live);
         let has_rounds =
             matches!(self.model.traffic[live.name().traffic.index()].pattern, Pattern::Rounds(_));
         if message.is_none() && !has_rounds {
             // It was prepared and has yet to start.
             return None;
         }
-        let is_open = unheard.is_open(slot, live);
+        let is_open = pending.is_open(slot, live);
         let row = message.map(|message| message.row);
-        let heard = row.and_then(|row| self.journal.get(RecordId::from_index(row as usize)));
+        let recorded = row.and_then(|row| self.journal.get(RecordId::from_index(row as usize)));
         let made;
-        let record = match heard {
+        let record = match recorded {
             Some(record) => record,
             None => {
                 made = self.record_of(slot, live, message)?;
@@ -157,22 +157,25 @@ impl Simulation {
             }
         };
         // Offsets count from the first byte of the flow; those of the message begin where the one before it ended.
-        let begin = record.size.get().map_or(0, |size| glance.message_end.unwrap_or(0).saturating_sub(size));
-        let delivered = if is_open { glance.delivered.saturating_sub(begin) } else { record.bytes() };
-        let end = record.end.get().or_else(|| unheard.end_of(slot, live, row?));
+        let begin =
+            record.size.get().map_or(0, |size| snapshot.message_end.unwrap_or(0).saturating_sub(size));
+        let delivered = if is_open { snapshot.delivered.saturating_sub(begin) } else { record.bytes() };
+        let end = record.end.get().or_else(|| pending.end_of(slot, live, row?));
         let state = match (is_open, message) {
             (true, _) => FlowState::Sending,
             (false, None) => FlowState::Idle,
             (false, Some(_)) if has_rounds => FlowState::Idle,
             (false, Some(_)) => FlowState::Delivered,
         };
-        let told = Told { row, end, delivered, state, gauges: glance.ends.gauges, stats: glance.ends.rare };
+        let told =
+            Told { row, end, delivered, state, gauges: snapshot.ends.gauges, stats: snapshot.ends.rare };
         Some(FlowView::new(record, told))
     }
 
-    /// The row of a message that the run has yet to hear of or, before the first message, of one without bytes.
-    fn record_of(&self, slot: FlowSlot, live: &Live, message: Option<Message>) -> Option<Record> {
-        let (bytes, start) = message.and_then(|message| message.unheard).unwrap_or((0, self.nets.now()));
+    /// Returns the row of a message whose note the run has yet to read or, before the first message, of one without
+    /// bytes.
+    fn record_of(&self, slot: FlowSlot, live: &LiveFlow, message: Option<Message>) -> Option<Record> {
+        let (bytes, start) = message.and_then(|message| message.pending).unwrap_or((0, self.nets.now()));
         let from = self.nets.part_of(live.src.node());
         let route = self.regions[from].hosts.senders.get(slot)?.end.route;
         Some(Record {
@@ -203,7 +206,7 @@ struct Told {
 }
 
 impl FlowView {
-    /// The flow completion time over the ideal one; NaN while bytes are not delivered.
+    /// Returns the flow completion time over the ideal one; NaN while bytes are not delivered.
     pub fn slowdown(&self) -> f64 {
         self.end.map_or(f64::NAN, |end| slowdown(end - self.start, self.ideal))
     }
@@ -232,7 +235,7 @@ impl FlowView {
     }
 }
 
-/// The ports of paths, each at the place where it first appears.
+/// Returns the ports of paths, each at the place where it first appears.
 fn once_each(ports: &[PortId]) -> Vec<PortId> {
     let mut seen = Vec::new();
     for &port in ports {

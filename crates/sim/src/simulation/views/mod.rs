@@ -8,14 +8,14 @@
 //! | `flows.rs` | the flows that are alive, and any flow by its row |
 //! | `finished.rs` | the flows that finished since the last look |
 //! | `books.rs` | the packets sent, and what became of them |
-//! | `unheard.rs` | what regions noted and the run has yet to hear at its next barrier |
+//! | `pending_notes.rs` | the notes of regions that the run has yet to read at its next barrier |
 
 mod books;
 mod finished;
 mod flows;
 mod packets;
+mod pending_notes;
 mod ports;
-mod unheard;
 
 pub use crate::net::{Marks, QueuedPacket};
 pub use books::BooksView;

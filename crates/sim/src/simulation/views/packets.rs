@@ -1,9 +1,9 @@
 //! Views of packets: those that wait at ports, and those on links.
 
 use super::super::run::Simulation;
-use super::unheard::Unheard;
+use super::pending_notes::PendingNotes;
 use crate::ids::{Id, IdVec};
-use crate::net::{Launched, Marks, Parcel, QueuedPacket};
+use crate::net::{Launched, Marks, QueuedPacket, RoutedPacket};
 use clearway_proto::{Flags, Kind};
 use clearway_topology::PortId;
 use clearway_units::{Time, sort_by_key};
@@ -22,7 +22,7 @@ impl FrameKind {
     pub const NAMES: [&'static str; 10] =
         ["data", "syn", "credit-request", "credit-stop", "syn-ack", "ack", "credit", "nack", "cnp", "pause"];
 
-    /// The number of the kind.
+    /// Returns the number of the kind.
     pub fn index(self) -> u8 {
         match self {
             FrameKind::Packet(Kind::Data) => 0,
@@ -38,7 +38,7 @@ impl FrameKind {
         }
     }
 
-    /// The name of the kind.
+    /// Returns the name of the kind.
     pub fn name(self) -> &'static str {
         FrameKind::NAMES[usize::from(self.index())]
     }
@@ -125,9 +125,9 @@ impl Simulation {
         }
         let now = self.nets.now();
         self.nets.each_launched(|launched| {
-            let Launched { port, parcel, wire, start, .. } = launched;
+            let Launched { port, packet, wire, start, .. } = launched;
             if start > now {
-                waiting[port].push((start, seen(rows, port, parcel, wire)));
+                waiting[port].push((start, seen(rows, port, packet, wire)));
             } else {
                 in_flight.push(on_link(rows, &launched));
             }
@@ -137,22 +137,22 @@ impl Simulation {
             if !plain.is_empty() {
                 sort_by_key(plain, |&(start, _)| start);
                 queued.extend(plain.drain(..).map(|(_, packet)| packet));
-            } else if net.has_parcels(port) {
-                let parcels = net.waiting_parcels(port);
-                queued.extend(parcels.map(|parcel| seen(rows, port, Some(parcel), parcel.packet.wire)));
+            } else if net.has_packets(port) {
+                let packets = net.waiting_packets(port);
+                queued.extend(packets.map(|routed| seen(rows, port, Some(routed), routed.packet.wire)));
             }
         }
     }
 
-    /// The frames on all links, in no meaningful order.
+    /// Returns the frames on all links, in no meaningful order.
     pub fn in_flight(&self) -> Vec<InFlight> {
         let mut packets = Packets::default();
         self.look_at_links(&mut packets);
         packets.in_flight
     }
 
-    /// The packets that wait at a port: credits under a rate limit first, then data class by class, of each class the
-    /// first one first.
+    /// Returns the packets that wait at a port: credits under a rate limit first, then data class by class, of each
+    /// class the first one first.
     pub fn queued(&self, port: PortId) -> Vec<PacketView> {
         let mut packets = Packets::default();
         self.look_at_packets(&mut packets);
@@ -162,30 +162,30 @@ impl Simulation {
 
     /// Lists the rows of the messages that flows carry now or carried last.
     fn fill_rows(&self, rows: &mut Vec<Option<u32>>) {
-        let unheard = Unheard::new(self);
+        let pending = PendingNotes::new(self);
         rows.clear();
-        rows.extend(self.lives.slots().map(|slot| {
-            let live = self.lives.get(slot)?;
-            unheard.current(slot, live).map(|message| message.row)
+        rows.extend(self.live_flows.slots().map(|slot| {
+            let live = self.live_flows.get(slot)?;
+            pending.current(slot, live).map(|message| message.row)
         }));
     }
 }
 
-/// A frame on a link as a viewer sees it.
+/// Returns a frame on a link as a viewer sees it.
 #[inline]
 fn on_link(rows: &[Option<u32>], launched: &Launched<'_>) -> InFlight {
-    let &Launched { port, parcel, wire, start, arrives } = launched;
-    InFlight { packet: seen(rows, port, parcel, wire), start, arrives }
+    let &Launched { port, packet, wire, start, arrives } = launched;
+    InFlight { packet: seen(rows, port, packet, wire), start, arrives }
 }
 
-/// A packet as a viewer sees it; a pause frame, if there is no packet.
+/// Returns a packet as a viewer sees it; a pause frame, if there is no packet.
 #[inline]
-fn seen(rows: &[Option<u32>], port: PortId, parcel: Option<&Parcel>, wire: u32) -> PacketView {
-    let marks = Marks::of(parcel.map_or(Flags::NONE, |parcel| parcel.packet.flags));
+fn seen(rows: &[Option<u32>], port: PortId, routed: Option<&RoutedPacket>, wire: u32) -> PacketView {
+    let marks = Marks::of(routed.map_or(Flags::NONE, |routed| routed.packet.flags));
     PacketView {
         port,
-        flow: parcel.and_then(|parcel| rows.get(parcel.flow.index()).copied().flatten()),
-        kind: parcel.map_or(FrameKind::Pause, |parcel| FrameKind::Packet(parcel.packet.kind())),
+        flow: routed.and_then(|routed| rows.get(routed.flow.index()).copied().flatten()),
+        kind: routed.map_or(FrameKind::Pause, |routed| FrameKind::Packet(routed.packet.kind())),
         wire,
         marks,
     }

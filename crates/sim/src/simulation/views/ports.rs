@@ -70,7 +70,7 @@ pub struct ClassView<'a> {
 }
 
 impl Simulation {
-    /// The ports of the network, in the order of their ids.
+    /// Returns the ports of the network, in the order of their ids.
     pub fn ports(&self) -> impl ExactSizeIterator<Item = PortView> {
         self.nets.ports().map(|port| self.port(port))
     }
@@ -89,7 +89,7 @@ impl Simulation {
         }
     }
 
-    /// A port.
+    /// Returns a port.
     #[inline]
     pub fn port(&self, port: PortId) -> PortView {
         let net = self.nets.of(port);
@@ -122,7 +122,8 @@ impl Simulation {
         }
     }
 
-    /// What waits at a port, class by class: the classes of data, then those of credits if the port limits credits.
+    /// Returns what waits at a port, class by class: the classes of data, then those of credits if the port limits
+    /// credits.
     pub fn classes(&self, port: PortId) -> impl Iterator<Item = ClassView<'_>> {
         let net = self.nets.of(port);
         let paused = net.ports[port].paused;

@@ -1,6 +1,6 @@
-//! Network cards: the flows of a host that wait for their turn to send a data packet.
+//! NICs: the flows of a host that wait for their turn to send a data packet.
 
-use crate::ids::{CardId, ClassId, FlowSlot, IdVec};
+use crate::ids::{ClassId, FlowSlot, IdVec, NicId};
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// A flow whose pace ends just before its own frame has left is *parked* here, instead of being woken for its pace when
 /// the port can't send yet: it joins the others at the end of its pace, but only when somebody looks.
 #[derive(Serialize, Deserialize)]
-pub struct Card {
+pub struct Nic {
     ready: IdVec<ClassId, VecDeque<FlowSlot>>,
     /// The number of flows in the round robin, the one that is parked included.
     waiting: usize,
@@ -28,13 +28,13 @@ pub struct Parked {
     class: ClassId,
 }
 
-/// The cards of all hosts' ports.
-pub type Cards = IdVec<CardId, Card>;
+/// The NICs of all hosts' ports.
+pub type Nics = IdVec<NicId, Nic>;
 
-impl Card {
-    /// A card with so many classes, for which no flow waits.
-    pub fn new(classes: usize) -> Card {
-        Card { ready: vec![VecDeque::new(); classes].into(), waiting: 0, parked: None }
+impl Nic {
+    /// Returns a NIC with so many classes, for which no flow waits.
+    pub fn new(classes: usize) -> Nic {
+        Nic { ready: vec![VecDeque::new(); classes].into(), waiting: 0, parked: None }
     }
 
     /// Puts a flow at the end of the round robin.
@@ -60,13 +60,13 @@ impl Card {
         }
     }
 
-    /// As [`Card::settle_before`], but also if its pace ends at `time`.
+    /// As [`Nic::settle_before`], but also if its pace ends at `time`.
     #[inline]
     pub fn settle_through(&mut self, time: Time) {
         self.settle_before(time + Span::from_ps(1));
     }
 
-    /// The flow that is parked.
+    /// Returns the flow that is parked.
     #[inline]
     pub fn parked(&self) -> Option<Parked> {
         self.parked
@@ -108,13 +108,13 @@ impl Card {
         self.waiting += ready.len();
     }
 
-    /// Answers whether a flow waits in any class.
+    /// Returns whether a flow waits in any class.
     #[inline]
     pub fn has_any(&self) -> bool {
         self.waiting > 0
     }
 
-    /// Answers whether a flow waits in a class.
+    /// Returns whether a flow waits in a class.
     #[inline]
     pub fn has(&self, class: ClassId) -> bool {
         !self.ready[class].is_empty()
@@ -130,54 +130,51 @@ mod tests {
     fn flows_take_turns_and_one_that_leaves_is_passed_over() {
         let flows = [0, 1, 2].map(FlowSlot::from_index);
         let class = ClassId::from_index(1);
-        let mut card = Card::new(2);
-        flows.iter().for_each(|&flow| card.push(class, flow));
-        card.leave(class, flows[1]);
-        assert!(card.has(class) && !card.has(ClassId::FIRST));
-        assert_eq!(
-            [card.pop(class), card.pop(class), card.pop(class)],
-            [Some(flows[0]), Some(flows[2]), None]
-        );
-        assert!(!card.has_any());
+        let mut nic = Nic::new(2);
+        flows.iter().for_each(|&flow| nic.push(class, flow));
+        nic.leave(class, flows[1]);
+        assert!(nic.has(class) && !nic.has(ClassId::FIRST));
+        assert_eq!([nic.pop(class), nic.pop(class), nic.pop(class)], [Some(flows[0]), Some(flows[2]), None]);
+        assert!(!nic.has_any());
     }
 
     #[test]
     fn a_parked_flow_joins_the_others_once_its_pace_has_ended() {
         let [first, parked, last] = [0, 1, 2].map(FlowSlot::from_index);
         let (class, at) = (ClassId::FIRST, Time::from_ps(5));
-        let mut card = Card::new(1);
-        card.park(class, parked, at);
-        card.settle_before(at);
-        assert!(card.has_any() && !card.has(class));
-        card.push(class, first);
-        card.settle_through(at);
-        card.push(class, last);
-        assert_eq!(std::array::from_fn(|_| card.pop(class)), [Some(first), Some(parked), Some(last)]);
-        assert!(!card.has_any() && card.parked().is_none());
+        let mut nic = Nic::new(1);
+        nic.park(class, parked, at);
+        nic.settle_before(at);
+        assert!(nic.has_any() && !nic.has(class));
+        nic.push(class, first);
+        nic.settle_through(at);
+        nic.push(class, last);
+        assert_eq!(std::array::from_fn(|_| nic.pop(class)), [Some(first), Some(parked), Some(last)]);
+        assert!(!nic.has_any() && nic.parked().is_none());
     }
 
     #[test]
     fn a_parked_flow_is_taken_directly_if_its_pace_has_ended_and_no_other_flow_waits() {
-        let (mut card, class, [parked, other]) =
-            (Card::new(1), ClassId::FIRST, [3, 4].map(FlowSlot::from_index));
+        let (mut nic, class, [parked, other]) =
+            (Nic::new(1), ClassId::FIRST, [3, 4].map(FlowSlot::from_index));
         let at = Time::from_ps;
-        card.park(class, parked, at(5));
-        assert_eq!(card.pop_parked(at(5)), None, "its pace has not ended");
-        card.push(class, other);
-        assert_eq!(card.pop_parked(at(6)), None, "the other one goes first");
-        assert_eq!(card.pop(class), Some(other));
-        assert_eq!(card.pop_parked(at(6)), Some((class, parked)));
-        assert!(!card.has_any() && card.parked().is_none());
+        nic.park(class, parked, at(5));
+        assert_eq!(nic.pop_parked(at(5)), None, "its pace has not ended");
+        nic.push(class, other);
+        assert_eq!(nic.pop_parked(at(6)), None, "the other one goes first");
+        assert_eq!(nic.pop(class), Some(other));
+        assert_eq!(nic.pop_parked(at(6)), Some((class, parked)));
+        assert!(!nic.has_any() && nic.parked().is_none());
     }
 
     #[test]
     fn a_parked_flow_that_ends_leaves_nothing_behind() {
-        let mut card = Card::new(1);
-        card.park(ClassId::FIRST, FlowSlot::from_index(3), Time::from_ps(5));
-        card.leave(ClassId::FIRST, FlowSlot::from_index(2));
-        assert!(card.has_any(), "another flow left");
-        card.leave(ClassId::FIRST, FlowSlot::from_index(3));
-        card.settle_through(Time::from_ps(5));
-        assert!(!card.has_any() && !card.has(ClassId::FIRST));
+        let mut nic = Nic::new(1);
+        nic.park(ClassId::FIRST, FlowSlot::from_index(3), Time::from_ps(5));
+        nic.leave(ClassId::FIRST, FlowSlot::from_index(2));
+        assert!(nic.has_any(), "another flow left");
+        nic.leave(ClassId::FIRST, FlowSlot::from_index(3));
+        nic.settle_through(Time::from_ps(5));
+        assert!(!nic.has_any() && !nic.has(ClassId::FIRST));
     }
 }

@@ -1,4 +1,4 @@
-//! A network card: its state, its size of packets, its rate, and the offloads that hide packets from us.
+//! A NIC: its state, its size of packets, its rate, and the offloads that hide packets from us.
 
 use super::error::IoError;
 use super::offload::Offload;
@@ -15,28 +15,28 @@ use std::os::fd::{AsFd, OwnedFd};
 pub enum LinkState {
     /// Packets can pass.
     Up,
-    /// The card is switched off, or has no carrier.
+    /// The NIC is switched off, or has no carrier.
     Down,
 }
 
-/// A network card that exists.
+/// A NIC that exists.
 #[derive(Debug)]
-pub struct Card {
+pub struct Nic {
     name: String,
     index: u32,
     socket: OwnedFd,
 }
 
-impl Card {
-    /// Looks a network card up by its name.
-    pub fn open(name: &str) -> Result<Card, IoError> {
+impl Nic {
+    /// Looks a NIC up by its name.
+    pub fn open(name: &str) -> Result<Nic, IoError> {
         let index = if_nametoindex(name).map_err(|_| IoError::NoInterface(name.to_string()))?;
         let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
-            .map_err(IoError::socket("cannot open a socket to ask for the network card"))?;
-        Ok(Card { name: name.to_string(), index, socket })
+            .map_err(IoError::socket("cannot open a socket to ask for the NIC"))?;
+        Ok(Nic { name: name.to_string(), index, socket })
     }
 
-    /// Returns the number by which the kernel knows the card.
+    /// Returns the number by which the kernel knows the NIC.
     pub fn index(&self) -> u32 {
         self.index
     }
@@ -44,24 +44,24 @@ impl Card {
     /// Returns the Ethernet address.
     pub fn address(&self) -> Result<MacAddr, IoError> {
         let address =
-            sys::card_address(self.socket.as_fd(), &self.name).map_err(|errno| self.failed(errno))?;
+            sys::nic_address(self.socket.as_fd(), &self.name).map_err(|errno| self.failed(errno))?;
         address.map(MacAddr).ok_or_else(|| IoError::NotEthernet(self.name.clone()))
     }
 
     /// Returns the MTU in bytes.
     pub fn mtu(&self) -> Result<u16, IoError> {
-        let mtu = sys::card_number(self.socket.as_fd(), &self.name, Asked::Mtu)
+        let mtu = sys::nic_number(self.socket.as_fd(), &self.name, Asked::Mtu)
             .map_err(|errno| self.failed(errno))?;
         Ok(mtu.min(u32::from(u16::MAX)) as u16)
     }
 
-    /// Returns the state of the link, or an error if this very card is no longer there.
+    /// Returns the state of the link, or an error if this very NIC is no longer there.
     pub fn state(&self) -> Result<LinkState, IoError> {
         const PASSING: u32 = (libc::IFF_UP | libc::IFF_RUNNING) as u32;
         if if_nametoindex(self.name.as_str()) != Ok(self.index) {
             return Err(IoError::InterfaceRemoved(self.name.clone()));
         }
-        let flags = sys::card_number(self.socket.as_fd(), &self.name, Asked::Flags);
+        let flags = sys::nic_number(self.socket.as_fd(), &self.name, Asked::Flags);
         let flags = flags.map_err(|errno| self.failed(errno))?;
         Ok(if flags & PASSING == PASSING { LinkState::Up } else { LinkState::Down })
     }
@@ -73,7 +73,7 @@ impl Card {
         speed(&words).map(Rate::mbps)
     }
 
-    /// True if an offload is on.
+    /// Returns true if an offload is on.
     pub fn has_offload(&self, offload: Offload) -> bool {
         /// The flag of large receive offload (`ETH_FLAG_LRO`).
         const LRO: u32 = 1 << 15;
@@ -90,7 +90,7 @@ impl Card {
     fn failed(&self, errno: Errno) -> IoError {
         match errno {
             Errno::ENODEV | Errno::ENXIO => IoError::InterfaceRemoved(self.name.clone()),
-            errno => IoError::Socket { what: "cannot ask for the network card", errno },
+            errno => IoError::Socket { what: "cannot ask for the NIC", errno },
         }
     }
 }

@@ -1,36 +1,34 @@
-//! The network card of a daemon: what the settings say of it, and what it is found to be.
+//! The NIC of a daemon: what the settings say of it, and what it is found to be.
 
-use crate::io::{CardReport, LinkState, Setup, check, rules};
+use crate::io::{LinkState, NicReport, Setup, check, rules};
 use crate::rules::Plan;
 use crate::service::settings::Offloads;
 use clearway_schema::Auto;
 use clearway_units::Rate;
 
-/// A network card with the values that a protocol needs.
+/// A NIC with the values that a protocol needs.
 pub struct Found {
-    /// What the card is found to be.
-    pub report: CardReport,
-    /// The rate of the card.
+    /// What the NIC is found to be.
+    pub report: NicReport,
+    /// The rate of the NIC.
     pub rate: Rate,
     /// The largest IP packet in bytes.
     pub mtu: u16,
 }
 
-/// Looks at a network card. Values that are not set are those of the card.
+/// Looks at a NIC. Values that are not set are those of the NIC.
 pub fn find(dev: &str, rate: Auto<Rate>, mtu: Auto<u32>) -> Result<Found, String> {
     let report = check(dev).map_err(|error| error.to_string())?;
     let rate = match (rate, report.rate) {
         (Auto::Set(rate), _) => rate,
         (Auto::Auto, Some(rate)) => rate,
         (Auto::Auto, None) => {
-            return Err(format!(
-                "{dev}: the network card does not tell its rate; give it, as in --rate 10Gbps"
-            ));
+            return Err(format!("{dev}: the NIC does not tell its rate; give it, as in --rate 10Gbps"));
         }
     };
     let mtu = match mtu {
         Auto::Set(mtu) if mtu > report.mtu.into() => {
-            return Err(format!("--mtu {mtu}: the network card {dev} has an MTU of {} bytes", report.mtu));
+            return Err(format!("--mtu {mtu}: the NIC {dev} has an MTU of {} bytes", report.mtu));
         }
         Auto::Set(mtu) => mtu as u16,
         Auto::Auto => report.mtu,
@@ -39,10 +37,10 @@ pub fn find(dev: &str, rate: Auto<Rate>, mtu: Auto<u32>) -> Result<Found, String
 }
 
 impl Found {
-    /// Returns the rules of a daemon that holds packets of this card, and says in the logs what the card is.
+    /// Returns the rules of a daemon that holds packets of this NIC, and says in the logs what the NIC is.
     pub fn plan(&self, setup: &Setup, offloads: Offloads) -> Result<Plan, String> {
-        let CardReport { interface, address, .. } = &self.report;
-        tracing::info!(dev = interface, %address, rate = %self.rate, mtu = self.mtu, "network card");
+        let NicReport { interface, address, .. } = &self.report;
+        tracing::info!(dev = interface, %address, rate = %self.rate, mtu = self.mtu, "NIC");
         if self.report.state == LinkState::Down {
             tracing::warn!(dev = interface, "the link is down; packets pass until it is up");
         }

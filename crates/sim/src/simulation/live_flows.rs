@@ -1,4 +1,4 @@
-//! The flows that are alive, as the whole run knows them; their ends are in the regions of their hosts.
+//! The table of live flows, as the whole run knows them; their ends are in the regions of their hosts.
 
 use super::detours::Detours;
 use crate::hosts::FlowName;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// A flow between its start and the moment at which its last packet has left the network.
 #[derive(Serialize, Deserialize)]
-pub struct Live {
+pub struct LiveFlow {
     /// The traffic entry of the flow.
     traffic: TrafficId,
     /// The number of the flow there.
@@ -43,11 +43,11 @@ struct Several {
     counted: Stats,
 }
 
-impl Live {
-    /// A flow that has carried no message yet.
-    pub fn new(name: FlowName, src: HostId, dst: HostId) -> Live {
+impl LiveFlow {
+    /// Returns a flow that has carried no message yet.
+    pub fn new(name: FlowName, src: HostId, dst: HostId) -> LiveFlow {
         let FlowName { traffic, number } = name;
-        Live {
+        LiveFlow {
             traffic,
             number,
             src,
@@ -61,12 +61,12 @@ impl Live {
         }
     }
 
-    /// The name of the flow.
+    /// Returns the name of the flow.
     pub fn name(&self) -> FlowName {
         FlowName { traffic: self.traffic, number: self.number }
     }
 
-    /// Adds the row of a message. Answers whether it is the only one that is not delivered.
+    /// Adds the row of a message. Returns whether it is the only one that is not delivered.
     pub fn push(&mut self, row: RecordId) -> bool {
         if self.unacknowledged.is_none() {
             self.unacknowledged = Some(row);
@@ -94,23 +94,23 @@ impl Live {
         std::mem::replace(&mut self.unacknowledged, next)
     }
 
-    /// The row of the first message that is not delivered.
+    /// Returns the row of the first message that is not delivered.
     pub fn first_open(&self) -> Option<RecordId> {
         self.undelivered
     }
 
-    /// The rows of the messages that are not delivered, in their order.
+    /// Returns the rows of the messages that are not delivered, in their order.
     pub fn open(&self) -> impl Iterator<Item = RecordId> {
         let behind = self.several.iter().flat_map(|several| several.undelivered.iter().copied());
         self.undelivered.into_iter().chain(behind)
     }
 
-    /// What both ends have done since the last message that is complete, of all that they did.
+    /// Returns what both ends have done since the last complete message, of all that they did.
     pub fn since_counted(&self, stats: &Stats) -> Stats {
         self.several.as_ref().map_or_else(|| stats.clone(), |several| stats.minus(&several.counted))
     }
 
-    /// A message is complete, until when both ends did this. Answers what they did since the one before.
+    /// Notes that a message is complete, by when both ends had done this. Returns what they did since the one before.
     pub fn count(&mut self, stats: Stats) -> Stats {
         let since = self.since_counted(&stats);
         self.several.get_or_insert_default().counted = stats;
@@ -118,10 +118,10 @@ impl Live {
     }
 }
 
-/// All flows that are alive; the place of one that ended is used again.
+/// The table of all live flows; the slot of a flow that ended is used again.
 #[derive(Default, Serialize, Deserialize)]
-pub struct Lives {
-    places: IdVec<FlowSlot, Option<Live>>,
+pub struct LiveFlows {
+    slots: IdVec<FlowSlot, Option<LiveFlow>>,
     free: Vec<FlowSlot>,
     count: usize,
     /// The number of flows that each host is sending: the application wrote, and not all is delivered.
@@ -130,56 +130,56 @@ pub struct Lives {
     pub detours: Detours,
 }
 
-impl Lives {
-    /// Adds a flow and returns its place.
-    pub fn insert(&mut self, live: Live) -> FlowSlot {
+impl LiveFlows {
+    /// Adds a flow and returns its slot.
+    pub fn insert(&mut self, live: LiveFlow) -> FlowSlot {
         self.count += 1;
         let live = Some(live);
         match self.free.pop() {
             Some(slot) => {
-                self.places[slot] = live;
+                self.slots[slot] = live;
                 slot
             }
-            None => self.places.push(live),
+            None => self.slots.push(live),
         }
     }
 
     /// Removes a flow.
-    pub fn remove(&mut self, slot: FlowSlot) -> Option<Live> {
-        let live = self.places[slot].take()?;
+    pub fn remove(&mut self, slot: FlowSlot) -> Option<LiveFlow> {
+        let live = self.slots[slot].take()?;
         self.count -= 1;
         self.free.push(slot);
         self.detours.end(slot);
         Some(live)
     }
 
-    /// A flow that is alive.
+    /// Returns a flow that is alive.
     #[inline]
-    pub fn get_mut(&mut self, slot: FlowSlot) -> Option<&mut Live> {
-        self.places.get_mut(slot)?.as_mut()
+    pub fn get_mut(&mut self, slot: FlowSlot) -> Option<&mut LiveFlow> {
+        self.slots.get_mut(slot)?.as_mut()
     }
 
-    /// A flow that is alive, to be read.
-    pub fn get(&self, slot: FlowSlot) -> Option<&Live> {
-        self.places.get(slot)?.as_ref()
+    /// Returns a flow that is alive, to be read.
+    pub fn get(&self, slot: FlowSlot) -> Option<&LiveFlow> {
+        self.slots.get(slot)?.as_ref()
     }
 
-    /// The places of flows, those included that are free.
+    /// Returns the slots of flows, those included that are free.
     pub fn slots(&self) -> impl ExactSizeIterator<Item = FlowSlot> + use<> {
-        self.places.ids()
+        self.slots.ids()
     }
 
-    /// The number of flows that are alive.
+    /// Returns the number of flows that are alive.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// All flows that are alive, with their places.
-    pub fn iter(&self) -> impl Iterator<Item = (FlowSlot, &Live)> {
-        self.places.enumerate().filter_map(|(slot, live)| Some((slot, live.as_ref()?)))
+    /// Returns all flows that are alive, with their slots.
+    pub fn iter(&self) -> impl Iterator<Item = (FlowSlot, &LiveFlow)> {
+        self.slots.enumerate().filter_map(|(slot, live)| Some((slot, live.as_ref()?)))
     }
 
-    /// The number of flows that a host is sending.
+    /// Returns the number of flows that a host is sending.
     pub fn load(&self, host: HostId) -> u32 {
         self.loads.get(host).copied().unwrap_or(0)
     }
@@ -201,9 +201,9 @@ mod tests {
     use super::*;
     use crate::ids::{Id, TrafficId};
 
-    fn live() -> Live {
+    fn live() -> LiveFlow {
         let name = FlowName { traffic: TrafficId::from_index(0), number: 0 };
-        Live::new(name, HostId::from_index(0), HostId::from_index(1))
+        LiveFlow::new(name, HostId::from_index(0), HostId::from_index(1))
     }
 
     #[test]
@@ -222,14 +222,14 @@ mod tests {
     }
 
     #[test]
-    fn the_place_of_a_flow_that_ended_is_used_again() {
-        let mut lives = Lives::default();
-        let (first, second) = (lives.insert(live()), lives.insert(live()));
-        assert!(lives.remove(first).is_some() && lives.remove(first).is_none());
-        assert!(lives.get_mut(first).is_none());
-        let slots = |lives: &Lives| lives.iter().map(|(slot, _)| slot).collect::<Vec<_>>();
-        assert_eq!((lives.count(), slots(&lives)), (1, vec![second]));
-        assert_eq!(lives.insert(live()), first);
-        assert_eq!(slots(&lives), [first, second]);
+    fn the_slot_of_a_flow_that_ended_is_used_again() {
+        let mut flows = LiveFlows::default();
+        let (first, second) = (flows.insert(live()), flows.insert(live()));
+        assert!(flows.remove(first).is_some() && flows.remove(first).is_none());
+        assert!(flows.get_mut(first).is_none());
+        let slots = |flows: &LiveFlows| flows.iter().map(|(slot, _)| slot).collect::<Vec<_>>();
+        assert_eq!((flows.count(), slots(&flows)), (1, vec![second]));
+        assert_eq!(flows.insert(live()), first);
+        assert_eq!(slots(&flows), [first, second]);
     }
 }

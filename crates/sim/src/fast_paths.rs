@@ -1,6 +1,6 @@
-//! Short ways through the code, which a test can forbid to see that they change nothing.
+//! Fast paths through the code, which a test can forbid to see that they change nothing.
 
-/// Answers whether a test wants to see how things go without short ways.
+/// Returns whether a test wants to see how things go without fast paths.
 #[inline(always)]
 pub fn tests_forbid() -> bool {
     #[cfg(test)]
@@ -21,7 +21,7 @@ pub mod tests {
     use std::cell::Cell;
 
     thread_local! {
-        /// Set while short ways are forbidden.
+        /// Set while fast paths are forbidden.
         pub static FORBIDDEN: Cell<bool> = const { Cell::new(false) };
     }
 
@@ -59,7 +59,7 @@ pub mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1500))]
         #[test]
-        fn short_ways_of_ports_change_nothing(
+        fn fast_paths_of_ports_change_nothing(
             pair in prop::sample::select(vec![
                 [("expresspass", EVEN), ("dctcp", &[])],
                 [("expresspass", EVEN), ("expresspass", &[])],

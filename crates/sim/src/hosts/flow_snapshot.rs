@@ -1,11 +1,12 @@
-//! A flow as a sample or a viewer sees it: values of both of its ends.
+//! Snapshots of flows, as samples and viewers take them: values of both ends of a flow.
 
 use super::ends::{End, Ends, FlowName, Receiving, Sending};
 use crate::ids::FlowSlot;
 use clearway_proto::{Gauges, Rare};
 
-/// The values that a flow shows at a look. A look allocates nothing, since a viewer takes one at every flow in each frame.
-pub struct Glance {
+/// The values of a flow at one instant. Taking a snapshot allocates nothing, since a viewer takes one of every flow in
+/// each frame.
+pub struct FlowSnapshot {
     /// The place of the flow.
     pub slot: FlowSlot,
     /// The flow.
@@ -30,7 +31,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// The values of the sending end of a flow, if it is here.
+    /// Returns the values of the sending end of a flow, if it is here.
     pub fn of_sender(slot: FlowSlot, senders: &mut Ends<Sending>) -> Option<Shown> {
         let (sending, protocols) = senders.with_protocols(slot)?;
         Some(Shown::new(&sending.end, sending.gauges(protocols)))
@@ -40,7 +41,7 @@ impl Shown {
         Shown { credits_sent: end.stats.credits_sent, rare: end.stats.rare(), gauges }
     }
 
-    /// The values of a sending end together with those of the receiving end.
+    /// Returns the values of a sending end together with those of the receiving end.
     fn with(self, receiver: Shown) -> Shown {
         let either = |a: f64, b: f64| if a.is_nan() { b } else { a };
         let (gauges, other) = (self.gauges, receiver.gauges);
@@ -56,11 +57,11 @@ impl Shown {
     }
 }
 
-impl Glance {
-    /// The values of a flow, from those of its sending end and from its receiving end, if that is there.
-    pub fn new(slot: FlowSlot, sender: Shown, receivers: &mut Ends<Receiving>) -> Option<Glance> {
+impl FlowSnapshot {
+    /// Returns the values of a flow, from those of its sending end and from its receiving end, if that is there.
+    pub fn new(slot: FlowSlot, sender: Shown, receivers: &mut Ends<Receiving>) -> Option<FlowSnapshot> {
         let (receiving, protocols) = receivers.with_protocols(slot)?;
-        Some(Glance {
+        Some(FlowSnapshot {
             slot,
             name: receiving.name(),
             delivered: receiving.delivered(protocols),
