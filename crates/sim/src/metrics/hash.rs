@@ -4,9 +4,6 @@
 //! later, is covered by the hashes of those runs alone in which it is not zero everywhere. So a new counter moves no hash
 //! of a run that has nothing to count. Columns of observation are covered by none.
 
-use super::{Results, Spooled, Summary, Table};
-use std::io;
-
 /// The columns of the table of flows in the first version. The last two are there in runs with certain transports.
 const FLOWS: [&str; 20] = [
     "flow",
@@ -90,46 +87,20 @@ impl Hashed {
     }
 }
 
-impl Results {
-    /// Returns a hash of all that the simulated network did. It depends on scenario, seed and version only, and not on
-    /// what was observed, so it does not cover samples.
-    pub fn hash(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        self.flows.hash_into(&mut hasher);
-        finish(hasher, &self.ports, &self.summary)
-    }
-}
-
-impl Spooled {
-    /// Returns the hash of [`Results::hash`].
-    ///
-    /// # Errors
-    /// If a file can't be read.
-    pub fn hash(&mut self) -> io::Result<String> {
-        let mut hasher = blake3::Hasher::new();
-        self.flows.hash_into(&mut hasher)?;
-        Ok(finish(hasher, &self.ports, &self.summary))
-    }
-}
-
-/// Returns a hash after ports and books.
-fn finish(mut hasher: blake3::Hasher, ports: &Table, summary: &Summary) -> String {
-    ports.hash_into(&mut hasher);
-    let books = [&summary.packets, &summary.bytes, &summary.credits];
+/// Adds the lines of the books of packets, bytes and credits to a hash.
+pub(super) fn add_books(hasher: &mut blake3::Hasher, books: [&[(&'static str, u64)]; 3]) {
     for (line, count) in books.into_iter().flatten() {
         if BOOKS.contains(line) || *count != 0 {
             hasher.update(line.as_bytes()).update(&count.to_le_bytes());
         }
     }
-    hasher.finalize().to_hex()[..32].to_string()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Measured, WindowEnd};
     use super::*;
     use crate::Ended;
-    use crate::metrics::{Rows, Values};
+    use crate::metrics::{Measured, Results, Rows, Spooled, Summary, Table, Values, WindowEnd};
     use clearway_units::Time;
 
     /// Results with one row of zeros, and columns and a line of the books beside those of the first version.

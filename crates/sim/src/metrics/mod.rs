@@ -153,7 +153,27 @@ impl Ended {
     }
 }
 
+impl Results {
+    /// Returns a hash of all that the simulated network did. It depends on scenario, seed and version only, and not on
+    /// what was observed, so it does not cover samples.
+    pub fn hash(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        self.flows.hash_into(&mut hasher);
+        finish_hash(hasher, &self.ports, &self.summary)
+    }
+}
+
 impl Spooled {
+    /// Returns the hash of [`Results::hash`].
+    ///
+    /// # Errors
+    /// If a file can't be read.
+    pub fn hash(&mut self) -> io::Result<String> {
+        let mut hasher = blake3::Hasher::new();
+        self.flows.hash_into(&mut hasher)?;
+        Ok(finish_hash(hasher, &self.ports, &self.summary))
+    }
+
     /// Returns the results with all rows in memory.
     ///
     /// # Errors
@@ -168,4 +188,11 @@ impl Spooled {
 /// Returns a table without a copy if nobody else holds it.
 fn own(table: Arc<Table>) -> Table {
     Arc::try_unwrap(table).unwrap_or_else(|shared| Table::clone(&shared))
+}
+
+/// Returns a hash after ports and books.
+fn finish_hash(mut hasher: blake3::Hasher, ports: &Table, summary: &Summary) -> String {
+    ports.hash_into(&mut hasher);
+    hash::add_books(&mut hasher, [&summary.packets, &summary.bytes, &summary.credits]);
+    hasher.finalize().to_hex()[..32].to_string()
 }
