@@ -2,6 +2,7 @@
 
 mod common;
 
+use clearway_proto::{Framing, TRANSPORTS};
 use clearway_sim::model::{Probe, Sample};
 use clearway_topology::{FatTree, Star};
 use clearway_units::{Bytes, Rate, Span};
@@ -23,6 +24,26 @@ fn a_frame_takes_exactly_its_serialisation_and_propagation_on_every_link() {
         assert_eq!(results.flows.f64s("fct_s"), [expected.as_secs_f64()], "{rate}");
         assert_eq!(results.flows.f64s("slowdown"), [1.0]);
     }
+}
+
+#[test]
+fn under_every_transport_frames_without_overhead_carry_nothing_but_their_payload() {
+    let (rate, delay) = (Rate::gbps(10), Span::from_us(1));
+    let one_flow = |name: &str| {
+        let mut model = network_for(&transport(name), Star { hosts: 2, rate, delay }.build().unwrap());
+        model.framing = Framing { payload_max: 1000, overhead: 0, wire_min: 64 };
+        add(&mut model, &transport(name), vec![flow(0, 1, 10_000)]);
+        run(&model)
+    };
+    let ideal = (rate.time_to_send(Bytes::new(1000)) * 11 + delay * 2).as_secs_f64();
+    for info in TRANSPORTS {
+        let results = one_flow(info.name);
+        assert_eq!(results.flows.u64s("delivered_bytes"), [10_000], "{}", info.name);
+        assert!(results.flows.f64s("fct_s")[0] >= ideal, "{}", info.name);
+    }
+    let bare = one_flow("blast");
+    assert_eq!(bare.flows.f64s("fct_s"), [ideal]);
+    assert_eq!(bare.ports.u64s("tx_bytes").iter().sum::<u64>(), 20_000);
 }
 
 #[test]

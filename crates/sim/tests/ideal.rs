@@ -79,7 +79,8 @@ fn networks() -> impl Strategy<Value = Topology> {
 fn framings() -> impl Strategy<Value = Framing> {
     let payload = |payload_max| Framing { payload_max, ..Framing::ETHERNET };
     let hpcc = Framing { payload_max: 1000, overhead: 48, wire_min: 60 };
-    select(vec![Framing::ETHERNET, Framing::NS2, hpcc, payload(64), payload(536), payload(9000)])
+    let bare = Framing { payload_max: 1000, overhead: 0, wire_min: 64 };
+    select(vec![Framing::ETHERNET, Framing::NS2, hpcc, bare, payload(64), payload(536), payload(9000)])
 }
 
 /// What may go wrong in a network, and what makes its hosts slow.

@@ -153,7 +153,7 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
-    use super::super::slab::Parcel;
+    use super::super::slab::RoutedPacket;
     use super::*;
     use crate::ids::{ClassId, Id};
     use crate::model::{Fault, Model, SharedBuffer};
@@ -175,7 +175,8 @@ mod tests {
     /// Puts a packet of a class into its queue.
     fn wait(net: &mut Network, port: PortId, class: usize, wire: u32) {
         let class = ClassId::from_index(class);
-        let id = net.slab.insert(Parcel { class, class_at_host: class, ..Parcel::for_test(wire) });
+        let id =
+            net.slab.insert(RoutedPacket { class, class_at_host: class, ..RoutedPacket::for_test(wire) });
         net.enqueue(port, id);
     }
 

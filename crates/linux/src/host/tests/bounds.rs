@@ -160,7 +160,7 @@ fn a_receiver_stops_the_credits_of_a_sender_that_died_twenty_milliseconds_after_
 
 #[test]
 fn a_receiver_makes_up_for_two_milliseconds_of_credits_when_its_timer_is_later_than_that() {
-    // A credit of the whole card comes every 129.76 us.
+    // A credit of the whole NIC comes every 129.76 us.
     for (late, made) in [(us(1000), 7..=9), (ms(15), 15..=17)] {
         let mut net = Net::of(2, "naive-credit", Way::GOOD);
         net.open(0, 1, 1000, u64::MAX);

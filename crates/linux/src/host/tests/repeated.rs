@@ -59,7 +59,7 @@ fn the_accept_of_a_request_that_was_repeated_tells_no_round_trip() {
 #[test]
 fn credits_that_wait_for_a_flow_that_is_removed_do_not_go_to_the_one_that_takes_its_place() {
     let ports = [1, 2, 3, 4];
-    // Some of the four have credits in the queue of the card, which is full, and any of them may be removed.
+    // Some of the four have credits in the queue of the NIC, which is full, and any of them may be removed.
     for gone in ports {
         let mut net = Net::of(3, "naive-credit", Way::GOOD);
         for port in ports {

@@ -350,14 +350,14 @@ mod tests {
     fn fills(model: &Model, from: PortId, wire: u32) -> (u64, u64) {
         let mut control = FlowControl::new(model).expect("there is flow control");
         let node = model.topology.port(from).to;
-        let parcel = Parcel::for_test(wire);
+        let routed = RoutedPacket::for_test(wire);
         let (mut taken, mut stops) = (0, false);
         while !stops {
-            let (room, must_stop) = control.admit(&parcel, node, from, 0);
+            let (room, must_stop) = control.admit(&routed, node, from, 0);
             assert!(room);
             (taken, stops) = (taken + u64::from(wire), must_stop);
         }
-        let rest = (0..).take_while(|_| control.admit(&parcel, node, from, 0).0).count();
+        let rest = (0..).take_while(|_| control.admit(&routed, node, from, 0).0).count();
         (taken, rest as u64 * u64::from(wire))
     }
 
@@ -413,11 +413,11 @@ mod tests {
             let from = PortId(at.unwrap() as u32);
             let node = model.topology.port(from).to;
             let mut control = FlowControl::new(&model).unwrap();
-            let parcel = Parcel::for_test(100);
+            let routed = RoutedPacket::for_test(100);
             let mut queued = 0;
-            while let (true, stops) = control.admit(&parcel, node, from, queued) {
-                assert!(!stops && !control.release(&parcel, node, from));
-                assert!(control.admit(&parcel, node, from, queued).0, "what was given back is free again");
+            while let (true, stops) = control.admit(&routed, node, from, queued) {
+                assert!(!stops && !control.release(&routed, node, from));
+                assert!(control.admit(&routed, node, from, queued).0, "what was given back is free again");
                 queued += 100;
             }
             // A queue holds half of what is free: 300,000 of 600,000.

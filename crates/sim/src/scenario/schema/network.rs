@@ -38,8 +38,9 @@ declare! {
         /// so that a full packet has 1,500 B and an ACK 40 B, as ns-2 counts them.
         framing: FramingWord = "ethernet";
         /// The number of bytes that a packet adds to its payload on the wire. `"auto"`: by `framing`, 78 B with
-        /// `"ethernet"`, 40 B with `"ns-2"`.
-        overhead: Auto<Bytes> = "auto" in "20 B" to "500 B";
+        /// `"ethernet"`, 40 B with `"ns-2"`. With `"0 B"`, `payload` is the whole frame, as in simulators whose frames have
+        /// no headers of their own.
+        overhead: Auto<Bytes> = "auto" in "0 B" to "500 B";
         /// The size of the smallest frame on the wire. `"auto"`: by `framing`, 84 B with `"ethernet"`, 40 B with
         /// `"ns-2"`.
         wire_min: Auto<Bytes> = "auto" in "20 B" to "500 B";

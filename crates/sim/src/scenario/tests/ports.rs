@@ -70,6 +70,7 @@ fn the_framing_of_ns_2_has_packets_of_1500_bytes_and_acknowledgements_of_40() {
     assert_eq!(framing(""), (1538, 84));
     assert_eq!(framing("framing = \"ns-2\""), (1500, 40));
     assert_eq!(framing("framing = \"ns-2\"\noverhead = \"54 B\"\nwire_min = \"64 B\""), (1514, 64));
+    assert_eq!(framing("overhead = \"0 B\"\nwire_min = \"64 B\""), (1460, 64), "the payload is the frame");
 }
 
 #[test]
