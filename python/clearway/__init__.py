@@ -5,6 +5,8 @@
 >>> run.flows  # doctest: +SKIP
 """
 
+from clearway import hooks
+
 # Known to mypy under this name; the module `typing` itself takes longer to load than the rest of this file.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +21,15 @@ if TYPE_CHECKING:
     from clearway.sweeps.result import Sweep
     from clearway.sweeps.run import sweep
     from clearway.sweeps.saved import load_sweep
+
+
+def _display() -> "hooks.Display":
+    from clearway import display
+
+    return display
+
+
+hooks.shown_by(_display)
 
 __all__ = [
     "Comparison",
