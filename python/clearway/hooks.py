@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     class Display(Protocol):
         """The functions of `clearway.display`, which say what each does."""
 
-        def pictures(self, runs: Mapping[str, Any], /) -> Pictures: ...  # noqa: D102
-        def findings(self, runs: Mapping[str, Any], /) -> list[str]: ...  # noqa: D102
-        def runs_html(self, title: str, runs: Mapping[str, Any], /) -> str: ...  # noqa: D102
-        def sweep_findings(self, sweep: Any, /) -> list[str]: ...  # noqa: D102
+        def pictures(self, runs: Mapping[str, Any]) -> Pictures: ...  # noqa: D102
+        def findings(self, runs: Mapping[str, Any]) -> list[str]: ...  # noqa: D102
+        def runs_html(self, title: str, runs: Mapping[str, Any]) -> str: ...  # noqa: D102
+        def sweep_findings(self, sweep: Any) -> list[str]: ...  # noqa: D102
         def sweep_picture(  # noqa: D102
-            self, sweep: Any, measure: str, x: str | None, lines: str | None, table: str, rows: Any, /
+            self, sweep: Any, measure: str, x: str | None, lines: str | None, table: str, rows: Any
         ) -> Figure: ...
-        def sweep_html(self, sweep: Any, /) -> str: ...  # noqa: D102
+        def sweep_html(self, sweep: Any) -> str: ...  # noqa: D102
 
 
 _load = None  # type: Callable[[], Display] | None

@@ -140,6 +140,7 @@ def test_a_package_that_only_reexports_is_in_no_circle_and_its_extension_module_
         ("cost", "from clearway.testbed import shell\n", "core must not import testbed"),
         ("cost", "def f():\n    importlib.import_module('clearway.testbed.shell')\n", "core must not import testbed"),
         ("__init__", "from clearway.testbed.shell import lacking\n", "core must not import testbed"),
+        ("__init__", "LATER = {'lacking': 'clearway.testbed.shell'}\n", "core must not import testbed"),
         ("report/page", "from ..reproduce.stats import Estimate\n", "core must not import papers"),
         ("report/page", "from clearway.command import cli\n", "core must not import command"),
         ("testbed/page", "from clearway.reproduce.stats import Estimate\n", "testbed must not import papers"),
