@@ -11,6 +11,7 @@ from clearway import hooks
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clearway import metrics
+    from clearway import plot as plot
     from clearway._clearway import Error, Progress, ScenarioError, SimulationError, __version__
     from clearway._clearway import transports as transports
     from clearway.comparison import Comparison, compare
@@ -72,6 +73,7 @@ _LATER = {
     "load_sweep": "clearway.sweeps.saved",
     "metrics": "clearway.metrics",
     "open": "clearway.stepping",
+    "plot": "clearway.plot",
     "run": "clearway.runner",
     "sweep": "clearway.sweeps.run",
 }
