@@ -5,7 +5,7 @@ from pathlib import Path
 
 import clearway
 from clearway import folder
-from clearway.groups import Sweep, group
+from clearway.groups import Variation, group
 from clearway.report.figures import trade
 from clearway.report.style import Palette, drawing, standalone, svg
 
@@ -13,9 +13,9 @@ from clearway.report.style import Palette, drawing, standalone, svg
 def main(results: str, picture: str) -> None:
     """Finds the incast among the results and draws its queue and its completion time against its fan-out."""
     runs = [clearway.load(path) for path in folder.find_runs(Path(results))]
-    sweep = next(part for part in group(runs) if isinstance(part, Sweep))
+    variation = next(part for part in group(runs) if isinstance(part, Variation))
     with drawing():
-        figure = trade(sweep.lines, sweep.key, Palette(sweep.lines))
+        figure = trade(variation.lines, variation.key, Palette(variation.lines))
         Path(picture).write_text(standalone(svg(figure)), "utf-8")
 
 

@@ -5,10 +5,13 @@
 >>> run.flows  # doctest: +SKIP
 """
 
+from clearway import hooks
+
 # Known to mypy under this name; the module `typing` itself takes longer to load than the rest of this file.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from clearway import metrics
+    from clearway import plot as plot
     from clearway._clearway import Error, Progress, ScenarioError, SimulationError, __version__
     from clearway._clearway import transports as transports
     from clearway.comparison import Comparison, compare
@@ -19,6 +22,15 @@ if TYPE_CHECKING:
     from clearway.sweeps.result import Sweep
     from clearway.sweeps.run import sweep
     from clearway.sweeps.saved import load_sweep
+
+
+def _display() -> "hooks.Display":
+    from clearway import display
+
+    return display
+
+
+hooks.shown_by(_display)
 
 __all__ = [
     "Comparison",
@@ -61,6 +73,7 @@ _LATER = {
     "load_sweep": "clearway.sweeps.saved",
     "metrics": "clearway.metrics",
     "open": "clearway.stepping",
+    "plot": "clearway.plot",
     "run": "clearway.runner",
     "sweep": "clearway.sweeps.run",
 }

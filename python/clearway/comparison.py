@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from clearway import _clearway, caveats, examples, folder, metrics
+from clearway import _clearway, caveats, examples, folder, hooks, metrics
 from clearway.assumptions import assumption_texts
 from clearway.bars import ProgressCallback, progress_bar
 from clearway.interrupt import Interrupted
-from clearway.plot import Plots, findings_of, runs_html
 from clearway.result import Run, fill
 from clearway.runner import Settings, Source, load_scenario, watched
 from clearway.scenario_warnings import scenario_warnings
@@ -23,6 +22,7 @@ from clearway.scratch import uninterrupted
 from clearway.window import flows, in_window
 
 if TYPE_CHECKING:
+    from clearway.hooks import Pictures
     from clearway.view.notebook import View
 
 
@@ -48,7 +48,7 @@ class Comparison:
     @property
     def findings(self) -> list[str]:
         """The findings on the runs beside each other, in a few sentences: who is ahead, by how much, at what price."""
-        return findings_of(self.runs)
+        return hooks.display().findings(self.runs)
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -66,9 +66,9 @@ class Comparison:
         return self._joined("samples")
 
     @property
-    def plot(self) -> Plots:
+    def plot(self) -> Pictures:
         """Pictures of the runs side by side: `plot.fct()`, `.slowdown()`, `.queue()`, `.rates()`."""
-        return Plots(self.runs)
+        return hooks.display().pictures(self.runs)
 
     @property
     def assumptions(self) -> list[str]:
@@ -120,7 +120,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         """The runs side by side in a notebook: tables and small pictures."""
         first = next(iter(self.runs.values()))
-        return runs_html(f"{first.name}, seed {first.summary['seed']}", self.runs)
+        return hooks.display().runs_html(f"{first.name}, seed {first.summary['seed']}", self.runs)
 
     def __repr__(self) -> str:
         return f"<clearway.Comparison of {', '.join(self.runs)}>"

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from clearway import _clearway, metrics, units
-from clearway.groups import Sweep
+from clearway.groups import Variation
 from clearway.result import Run
 from clearway.window import flows, losses, rate, window
 
@@ -40,12 +40,12 @@ def findings(runs: Mapping[str, Run] | Iterable[Run]) -> list[str]:
     return [text for _, text in _clearway.findings(json.dumps([facts(name, run) for name, run in named]))]
 
 
-def sweep_findings(sweep: Sweep) -> list[str]:
+def variation_findings(variation: Variation) -> list[str]:
     """The findings on runs of one scenario over the values of one key."""
     points = [
-        {"at": [(sweep.key.rpartition(".")[2], units.value(x, sweep.unit))], "facts": facts(label, run)}
-        for x in sweep.values
-        for label, line in sweep.lines.items()
+        {"at": [(variation.key.rpartition(".")[2], units.value(x, variation.unit))], "facts": facts(label, run)}
+        for x in variation.values
+        for label, line in variation.lines.items()
         for at, run in line
         if at == x
     ]

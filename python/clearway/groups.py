@@ -1,4 +1,4 @@
-"""Groups of runs: one scenario under several transports, or a sweep over one of its keys."""
+"""Groups of runs: one scenario under several transports, or over the values of one of its keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Variation:
     """Runs of one scenario over the values of one key."""
 
     title: str
@@ -37,15 +37,15 @@ class Sweep:
         return sorted({x for line in self.lines.values() for x, _ in line})
 
 
-def group(runs: Iterable[Run]) -> list[Group | Sweep]:
+def group(runs: Iterable[Run]) -> list[Group | Variation]:
     """Runs by scenario, in the order in which these come."""
     by_name: dict[str, list[Run]] = {}
     for run in runs:
         by_name.setdefault(run.name, []).append(run)
-    found: list[Group | Sweep] = []
+    found: list[Group | Variation] = []
     for name, members in by_name.items():
-        sweep = as_sweep(name, members)
-        found += [sweep] if sweep else by_settings(name, members)
+        variation = as_variation(name, members)
+        found += [variation] if variation else by_settings(name, members)
     return found
 
 
@@ -54,8 +54,8 @@ def settings(run: Run) -> dict[str, str]:
     return dict(run.summary["overrides"]["set"])
 
 
-def as_sweep(name: str, runs: Sequence[Run]) -> Sweep | None:
-    """A sweep, if exactly one key varies over at least three numbers."""
+def as_variation(name: str, runs: Sequence[Run]) -> Variation | None:
+    """Runs over the values of a key, if exactly one key varies over at least three numbers."""
     varied = {key for run in runs for key in settings(run) if len({settings(other).get(key) for other in runs}) > 1}
     varied.discard("seed")
     if len(varied) != 1:
@@ -71,7 +71,7 @@ def as_sweep(name: str, runs: Sequence[Run]) -> Sweep | None:
     if len(units) > 1 or len({x for line in lines.values() for x, _ in line}) < 3:
         return None
     rising = {label: sorted(line, key=lambda point: point[0]) for label, line in lines.items()}
-    return Sweep(name, key, rising, units.pop())
+    return Variation(name, key, rising, units.pop())
 
 
 def by_settings(name: str, runs: Sequence[Run]) -> list[Group]:

@@ -5,11 +5,12 @@ Matplotlib is imported when the first picture is drawn.
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from clearway._clearway import Error
+from clearway.result import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,7 +22,8 @@ RATES = {"throughput": "throughput_bps", "sender": "rate_bps", "rate": "port_rat
 
 def look(transport: str) -> dict[str, Any]:
     """The colour, line and marker of a transport in all pictures, as matplotlib's `plot` takes them."""
-    style = importlib.import_module("clearway.report.style")
+    from clearway.report import style
+
     number = style.Palette([transport]).number(transport)
     return {
         "color": style.PAIRS[number % len(style.PAIRS)][0],
@@ -30,16 +32,15 @@ def look(transport: str) -> dict[str, Any]:
     }
 
 
-def runs_html(title: str, runs: Mapping[str, Any]) -> str:
-    """Runs side by side, as notebooks show them."""
-    shown: str = importlib.import_module("clearway.report.notebook").runs_html(title, runs)
-    return shown
-
-
-def findings_of(runs: Mapping[str, Any]) -> list[str]:
-    """The findings on runs, in sentences (`clearway.findings`)."""
-    found: list[str] = importlib.import_module("clearway.findings").findings(runs)
-    return found
+@contextmanager
+def matplotlib_wanted() -> Iterator[None]:
+    """Says what to install where an import in it fails for want of matplotlib."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "matplotlib":
+            raise
+        raise Error("pictures need matplotlib, which is not installed: pip install matplotlib") from None
 
 
 class Plots:
@@ -49,7 +50,7 @@ class Plots:
     notebook a figure that ends a cell is shown; elsewhere `figure.savefig("fct.svg")` writes it.
     """
 
-    def __init__(self, runs: Mapping[str, Any]) -> None:
+    def __init__(self, runs: Mapping[str, Run]) -> None:
         self._runs = dict(runs)
 
     def fct(self) -> Figure:
@@ -98,13 +99,8 @@ class Plots:
         return self._drawn("sampled", series, quantity)
 
     def _drawn(self, name: str, *arguments: Any) -> Figure:
-        try:
-            figures = importlib.import_module("clearway.report.figures")
-            style = importlib.import_module("clearway.report.style")
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.partition(".")[0] != "matplotlib":
-                raise
-            raise Error("pictures need matplotlib, which is not installed: pip install matplotlib") from None
+        with matplotlib_wanted():
+            from clearway.report import figures, style
         draw: Callable[..., Figure] = getattr(figures, name)
         with style.drawing():
             drawn: Figure = style.on_white(draw(self._runs, *arguments, style.Palette(self._runs)))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from clearway import ended, folder, tables, traces
+from clearway import ended, folder, hooks, tables, traces
 from clearway._clearway import Error
-from clearway.plot import Plots, findings_of, runs_html
 from clearway.scenario_warnings import of_run, warning_line
 from clearway.scratch import uninterrupted
 
 if TYPE_CHECKING:
+    from clearway.hooks import Pictures
     from clearway.view.notebook import View
     from clearway.view.sources import Recorded
 
@@ -98,7 +98,7 @@ class Run:
     @property
     def findings(self) -> list[str]:
         """The findings on the run, in sentences: how long flows took, where data waited, what was lost, what limits."""
-        return findings_of({self.label: self})
+        return hooks.display().findings({self.label: self})
 
     @property
     def transports(self) -> list[str]:
@@ -121,9 +121,9 @@ class Run:
         return self.traces[name].events
 
     @property
-    def plot(self) -> Plots:
+    def plot(self) -> Pictures:
         """Pictures of the run: `run.plot.fct()`, `.slowdown()`, `.queue()`, `.rates()`."""
-        return Plots({self.label: self})
+        return hooks.display().pictures({self.label: self})
 
     def scan(self, table: str) -> pl.LazyFrame:
         """The `flows`, `ports` or `samples` as a lazy frame, which takes memory for a part of the rows only."""
@@ -179,7 +179,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """The run in a notebook: its tables and small pictures."""
-        return runs_html(f"{self.name}, seed {self.summary['seed']}", {self.label: self})
+        return hooks.display().runs_html(f"{self.name}, seed {self.summary['seed']}", {self.label: self})
 
     def __repr__(self) -> str:
         totals = self.summary

@@ -10,7 +10,7 @@ from typing import Any
 from clearway import metrics, units
 from clearway.comparison import headline
 from clearway.ended import reason
-from clearway.groups import Sweep
+from clearway.groups import Variation
 from clearway.result import Run
 from clearway.window import flows, tiers, traffic, transport_of, window
 
@@ -250,7 +250,7 @@ def speed_text(million: float) -> str:
     return f"{units.digits(million)} M"
 
 
-def sweep_texts(part: Sweep) -> Texts:
+def variation_texts(part: Variation) -> Texts:
     """A sweep as rows of text."""
     has_marks = any(headline(run)["marks"] is not None for line in part.lines.values() for _, run in line)
     head = [

@@ -1,7 +1,9 @@
-"""`tools/circles` finds the files that import each other in a circle, and only those."""
+"""`tools/circles` finds the files that import each other in a circle or against the layers, and only those."""
 
 import subprocess
 from pathlib import Path
+
+import pytest
 
 TOOL = Path(__file__).parents[2] / "tools" / "circles"
 
@@ -102,13 +104,67 @@ def test_imports_in_functions_and_for_type_checkers_count(tmp_path: Path) -> Non
     assert "python/clearway/b.py\n    uses a of python/clearway/a.py" in out
 
 
-def test_a_package_that_only_reexports_is_in_no_circle_and_modules_loaded_by_name_are_not_seen(tmp_path: Path) -> None:
-    files = {
-        "a": "A = 1\n",
-        "b": "from clearway import A\nimportlib.import_module('clearway.c')\n",
-        "c": "from .b import x\n",
-    }
+@pytest.mark.parametrize(
+    "load",
+    [
+        "def f():\n    return importlib.import_module('clearway.c').x\n",
+        "def f():\n    return import_module('.c', __package__)\n",
+        "def f():\n    return __import__('clearway.c')\n",
+        "COMMANDS = {'c': ('clearway.c:x', 'The command c.')}\n",
+    ],
+)
+def test_modules_that_are_loaded_by_a_literal_name_count(tmp_path: Path, load: str) -> None:
+    code, out = package(tmp_path, __init__="", b=load, c="from .b import f\n")
+    assert code == 1
+    assert "python/clearway/b.py\n    uses " in out
+    assert "python/clearway/c.py\n    uses f of python/clearway/b.py" in out
+
+
+def test_a_package_that_only_reexports_is_in_no_circle_and_its_extension_module_is_not_the_package(
+    tmp_path: Path,
+) -> None:
+    files = {"a": "A = 1\n", "b": "from clearway import A\n", "c": "from .b import x\n"}
     assert package(tmp_path, __init__="from .a import A\nfrom .b import x\n", **files) == (0, "")
+    stub = tmp_path / "python/clearway/_clearway.pyi"
+    stub.write_text("E: int\n")
+    uses = {"b": "from clearway import _clearway, E\n"}
+    assert package(tmp_path, __init__="from ._clearway import E\nfrom .b import x\nB = x\n", **files | uses) == (0, "")
     code, out = package(tmp_path, __init__="from .b import x\nB = x\n", **files | {"b": "from clearway import B\n"})
     assert code == 1
     assert "a circle of 2 files" in out
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "why"),
+    [
+        ("cost", "from clearway.testbed import shell\n", "core must not import testbed"),
+        ("cost", "def f():\n    importlib.import_module('clearway.testbed.shell')\n", "core must not import testbed"),
+        ("__init__", "from clearway.testbed.shell import lacking\n", "core must not import testbed"),
+        ("__init__", "LATER = {'lacking': 'clearway.testbed.shell'}\n", "core must not import testbed"),
+        ("report/page", "from ..reproduce.stats import Estimate\n", "core must not import papers"),
+        ("report/page", "from clearway.command import cli\n", "core must not import command"),
+        ("testbed/page", "from clearway.reproduce.stats import Estimate\n", "testbed must not import papers"),
+        ("parity/page", "from clearway.testbed import shell\n", "papers must not import testbed"),
+        ("reproduce/page", "from clearway.command.listing import list_\n", "papers must not import command"),
+    ],
+)
+def test_the_core_imports_no_other_part_and_these_not_each_other(
+    tmp_path: Path, file: str, text: str, why: str
+) -> None:
+    files = {
+        "__init__": "",
+        "cost": "",
+        "start": "from clearway.command import cli\n",
+        "command/__init__": "COMMANDS = {'testbed': 'clearway.command.listing:list_'}\ncli = 1\n",
+        "command/listing": "from clearway import cost\nfrom clearway.reproduce import stats\nlist_ = 1\n",
+        "parity/page": "from clearway.reproduce import stats\n",
+        "report/page": "from clearway import cost\n",
+        "reproduce/page": "from clearway.report import page\n",
+        "reproduce/stats": "",
+        "testbed/page": "from clearway.report import page\n",
+        "testbed/shell": "from clearway import cost\nlacking = 1\n",
+    }
+    assert package(tmp_path, **files) == (0, "")
+    code, out = package(tmp_path, **files | {file: text})
+    assert code == 1
+    assert f"python/clearway: {why}\n  python/clearway/{file}.py\n    uses " in out

@@ -74,6 +74,18 @@ def test_importing_the_package_imports_no_heavy_package() -> None:
     assert set(clearway.__all__) <= set(names)
 
 
+def test_results_are_made_and_read_without_the_modules_that_show_them() -> None:
+    script = (
+        "import json, sys, clearway; [getattr(clearway, name) for name in clearway.__all__];"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    assert "clearway.sweeps.result" in loaded
+    showing = {f"clearway.{name}" for name in ("display", "findings", "plot", "report", "sweeps.findings")}
+    assert loaded & showing == set()
+
+
 def test_every_name_of_the_package_is_there_once_it_is_used() -> None:
     script = (
         "import clearway; [getattr(clearway, name) for name in clearway.__all__]; from clearway import *; run, load"

@@ -17,7 +17,7 @@ import clearway
 from clearway import _clearway
 from clearway.command.tables import item
 from clearway.findings import facts, findings
-from clearway.groups import as_sweep
+from clearway.groups import as_variation
 
 
 @pytest.fixture(scope="module")
@@ -135,16 +135,16 @@ def test_named_cases_of_a_sweep_are_compared_under_their_names(scenario: Path, t
 
 
 def test_runs_over_the_values_of_a_key_say_what_a_sweep_says(scenario: Path) -> None:
-    from clearway.findings import sweep_findings
+    from clearway.findings import variation_findings
 
     runs = [
         clearway.run(scenario, transport=name, set={"switch.buffer": buffer})
         for name in ("expresspass", "dctcp")
         for buffer in ("50 KB", "2 MB", "4 MB")
     ]
-    part = as_sweep("incast", runs)
+    part = as_variation("incast", runs)
     assert part is not None
-    first, *_, lost = sweep_findings(part)
+    first, *_, lost = variation_findings(part)
     assert first.startswith("By the mean completion time expresspass is ahead at all 3 points: flows take ")
     assert lost.startswith("dctcp lost packets ("), lost
     assert lost.endswith("of those sent) at buffer 50 KB; expresspass lost none."), lost

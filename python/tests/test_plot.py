@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,12 @@ def test_completion_times_are_drawn_up_to_the_last_flow(both: clearway.Compariso
         assert x[-1] == both.runs[label].flows["fct_s"].max()
         assert y[-1] == 1
         assert to_hex(line.get_color()) == PAIRS[OWN[label]][0]
+
+
+def test_the_module_of_pictures_is_there_without_an_import_of_its_own() -> None:
+    script = "import clearway; print(clearway.plot.look('dctcp')['color'])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == PAIRS[OWN["dctcp"]][0]
 
 
 def test_slowdowns_of_flows_of_one_size_are_one_point(both: clearway.Comparison) -> None:

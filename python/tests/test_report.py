@@ -15,7 +15,7 @@ from test_same_everywhere import PROBES
 import clearway
 from clearway import metrics, units
 from clearway.findings import findings
-from clearway.groups import Group, Sweep, group
+from clearway.groups import Group, Variation, group
 from clearway.report import figures, page, write_page
 from clearway.report.html import found, prose
 from clearway.report.live import live
@@ -125,7 +125,7 @@ def test_runs_over_three_values_of_a_key_are_a_sweep() -> None:
         for transport in ("dctcp", "expresspass")
     ]
     (sweep,) = group(runs)
-    assert isinstance(sweep, Sweep)
+    assert isinstance(sweep, Variation)
     assert sweep.values == [3, 9, 27]
     assert [x for x, _ in sweep.lines["dctcp"]] == [3, 9, 27]
     assert "senders" in page(runs, "Sweep")
@@ -134,10 +134,10 @@ def test_runs_over_three_values_of_a_key_are_a_sweep() -> None:
 def test_values_of_a_key_are_those_of_the_resolved_scenario_in_base_units() -> None:
     sizes = ("500 KB", "2 MB", "0.001 MB")
     (sweep,) = group([clearway.run(SMALL, set={"traffic.burst.size": size}) for size in sizes])
-    assert isinstance(sweep, Sweep)
+    assert isinstance(sweep, Variation)
     assert (sweep.values, sweep.unit) == ([1000, 500_000, 2_000_000], "B")
     (losses,) = group([clearway.run(SMALL, set={"transport.jitter": text}) for text in ("1e-3", "0.01", "2e-2")])
-    assert isinstance(losses, Sweep)
+    assert isinstance(losses, Variation)
     assert losses.values == [0.001, 0.01, 0.02]
 
 
@@ -148,7 +148,7 @@ def test_several_seeds_are_one_line_with_a_band_and_no_zig_zag() -> None:
         for size in ("500 KB", "2 MB", "64 KB")
     ]
     (sweep,) = group(runs)
-    assert isinstance(sweep, Sweep)
+    assert isinstance(sweep, Variation)
     figure = figures.swept(sweep.lines, sweep.key, "fct_mean", Palette(sweep.lines), sweep.unit)
     (axes,) = figure.axes
     (line,) = axes.lines

@@ -97,7 +97,7 @@ def test_ctrl_c_that_comes_while_polars_works_is_heard_afterwards() -> None:
 
 
 #: What an older Python than Clearway needs reads before it can say so.
-BEGINNING = ("__init__.py", "__main__.py", "start.py", "ends.py")
+BEGINNING = ("__init__.py", "__main__.py", "start.py", "ends.py", "hooks.py")
 
 
 def test_an_older_python_can_read_the_beginning_of_the_command() -> None:

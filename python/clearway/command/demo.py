@@ -146,30 +146,30 @@ def board_html(records: Path) -> str:
 def show(runs: list[Run]) -> None:
     """Prints the tables of the demonstration, one a scenario."""
     from clearway import caveats, units
-    from clearway.findings import sweep_findings
-    from clearway.groups import as_sweep
+    from clearway.findings import variation_findings
+    from clearway.groups import as_variation
     from clearway.scenario_warnings import of_run, swept_warnings
-    from clearway.texts import sweep_texts
+    from clearway.texts import variation_texts
 
     by_name: dict[str, list[Run]] = {}
     for run in runs:
         by_name.setdefault(run.name, []).append(run)
     for name, members in by_name.items():
-        sweep = as_sweep(name, members)
-        if sweep is None:
+        variation = as_variation(name, members)
+        if variation is None:
             print_runs(console(), name, {run.label: run for run in members})
         else:
             console().print()
             print_heading(console(), name)
-            known = caveats.of_lines(sweep.lines)
-            last = {label: line[-1][1] for label, line in sweep.lines.items()}
+            known = caveats.of_lines(variation.lines)
+            last = {label: line[-1][1] for label, line in variation.lines.items()}
             points = [
-                (f"{label}, {units.value(x, sweep.unit)}", of_run(run))
-                for label, line in sweep.lines.items()
+                (f"{label}, {units.value(x, variation.unit)}", of_run(run))
+                for label, line in variation.lines.items()
                 for x, run in line
             ]
             warnings = [*swept_warnings(points), *caveats.caveats(known)]
-            print_findings(console(), sweep_findings(sweep), warnings)
+            print_findings(console(), variation_findings(variation), warnings)
             print_warnings(console(), warnings)
             print_assumptions(console(), last, caveats.few_flows(known))
-            print_texts(console(), sweep_texts(sweep), left=2)
+            print_texts(console(), variation_texts(variation), left=2)

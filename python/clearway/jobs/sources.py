@@ -23,13 +23,12 @@ from typing import Any
 
 import polars as pl
 
-import clearway
 from clearway import _clearway
 
 #: Functions, classes and constants of this package are followed; what lies outside of it is not.
 PACKAGE = "clearway"
 #: Folder of the package. No hash depends on it.
-HOME = str(Path(clearway.__file__).parent)
+HOME = str(Path(__file__).parent.parent)
 
 
 def digest(*parts: str) -> str:

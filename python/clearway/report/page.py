@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 
-from clearway import __version__, caveats, metrics, units
+from clearway import caveats, metrics, units
+from clearway._clearway import __version__
 from clearway.assumptions import assumption_texts
-from clearway.findings import findings, sweep_findings
-from clearway.groups import Group, Sweep, group
+from clearway.findings import findings, variation_findings
+from clearway.groups import Group, Variation, group
 from clearway.report import figures
 from clearway.report.html import card, folded, found, grid, pair, picture, table
 from clearway.report.network import networks
@@ -21,8 +22,8 @@ from clearway.texts import (
     network_texts,
     parts,
     parts_texts,
-    sweep_texts,
     traffic_texts,
+    variation_texts,
     warning_texts,
     words,
 )
@@ -45,15 +46,15 @@ def page(runs: Sequence[Run], title: str | None = None, more: str = "", live: st
     palette = Palette(label for part in groups for label in labels(part))
     with drawing():
         sections = [
-            sweep_section(part, palette)
-            if isinstance(part, Sweep)
+            variation_section(part, palette)
+            if isinstance(part, Variation)
             else section(part, palette, f"<h2>{escape(part.title)}</h2>" if len(groups) > 1 or title or more else "")
             for part in groups
         ]
     return shell(title or heading(groups), live + "".join(sections) + more, NOTES)
 
 
-def heading(groups: Sequence[Group | Sweep]) -> str:
+def heading(groups: Sequence[Group | Variation]) -> str:
     """The scenarios of a page with their transports: `incast: dctcp and expresspass`."""
     told = []
     for part in groups:
@@ -85,9 +86,9 @@ def shell(title: str, body: str, foot: str) -> str:
 """
 
 
-def labels(part: Group | Sweep) -> list[str]:
+def labels(part: Group | Variation) -> list[str]:
     """The labels of a group's runs."""
-    return list(part.lines if isinstance(part, Sweep) else part.runs)
+    return list(part.lines if isinstance(part, Variation) else part.runs)
 
 
 def section(part: Group, palette: Palette, title: str = "") -> str:
@@ -147,7 +148,7 @@ def sampled_cards(runs: Mapping[str, Run], palette: Palette) -> list[str]:
     return [card(f"<strong>{escape(series)}</strong>{picture(figure)}") for series, figure in drawn if figure]
 
 
-def sweep_section(part: Sweep, palette: Palette) -> str:
+def variation_section(part: Variation, palette: Palette) -> str:
     """A sweep: its pictures, and a row a value."""
     measures = ("queue_max", "queue_mean", "fct_mean", "fct_p99")
     drawn = [figures.swept(part.lines, part.key, measure, palette, part.unit) for measure in measures]
@@ -162,9 +163,9 @@ def sweep_section(part: Sweep, palette: Palette) -> str:
     assumed = [*(assumption_texts(last) if len(last) > 1 else []), *caveats.few_flows(known)]
     return (
         f"<section><h2>{escape(part.title)}: {escape(span)}</h2>"
-        + found(sweep_findings(part), warnings)
+        + found(variation_findings(part), warnings)
         + pair(*drawn)
-        + folded("All points", card(table(sweep_texts(part), 2, palette)), is_open=True)
+        + folded("All points", card(table(variation_texts(part), 2, palette)), is_open=True)
         + folded("What is assumed", card(muted(assumed)))
         + sampled_section(part, last, palette)
         + sources(last)
@@ -172,7 +173,7 @@ def sweep_section(part: Sweep, palette: Palette) -> str:
     )
 
 
-def sampled_section(part: Sweep, last: Mapping[str, Run], palette: Palette) -> str:
+def sampled_section(part: Variation, last: Mapping[str, Run], palette: Palette) -> str:
     """The sampled series of the runs with the largest value of a sweep."""
     cards = grid(sampled_cards(last, palette))
     return f"<h3>{escape(words(part.key))} {units.value(part.values[-1], part.unit)}</h3>{cards}" if cards else ""

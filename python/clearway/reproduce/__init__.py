@@ -6,17 +6,15 @@ page beside it. CONTRIBUTING.md says how.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from clearway._clearway import Error, suggestion
 from clearway.page_file import write_text
 from clearway.report.page import shell
 from clearway.reproduce import look, page, readers, record, scoreboard, work
 from clearway.reproduce.claims import Claim, Finding, claim, claims
 from clearway.reproduce.figure import Figure, Job, Reproduction
+from clearway.reproduce.known import figures, find
 from clearway.reproduce.readers import html
 from clearway.reproduce.scale import SCALES, all_jobs, cost, jobs_at, share, smaller
 from clearway.reproduce.work import Progress
@@ -39,28 +37,6 @@ __all__ = [
     "reproduce_all",
     "write_scoreboard",
 ]
-
-
-def figures() -> dict[str, Figure]:
-    """All figures, by name: whatever the folders of papers hold."""
-    found = {}
-    for paper in pkgutil.iter_modules(__path__, f"{__name__}."):
-        if paper.ispkg:
-            for module in pkgutil.iter_modules(importlib.import_module(paper.name).__path__, f"{paper.name}."):
-                figure = getattr(importlib.import_module(module.name), "FIGURE", None)
-                if figure is not None:
-                    found[figure.name] = figure
-    return dict(sorted(found.items()))
-
-
-def find(what: str | None) -> list[Figure]:
-    """The figures that `paper`, `paper/figure` or nothing (all) names."""
-    known = figures()
-    chosen = [figure for name, figure in known.items() if what in (None, name, figure.paper)]
-    if not chosen:
-        hint = suggestion(what or "", [*known, *{figure.paper for figure in known.values()}])
-        raise Error(f"{what!r} is no figure{hint} (known: {', '.join(known)}, and all of a paper by its name)")
-    return chosen
 
 
 def reproduce(

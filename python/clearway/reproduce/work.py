@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -19,6 +18,7 @@ from clearway.jobs.processes import Processes
 from clearway.jobs.store import Store
 from clearway.jobs.workers import InProcess, Task, Workers, cores
 from clearway.reproduce.figure import Figure, Job, Tables
+from clearway.reproduce.known import figures
 from clearway.runner import run, simulate
 
 __all__ = ["cores"]
@@ -101,7 +101,6 @@ def keep(figure: Figure, job: Job, store: Store, key: str) -> None:
 @cache
 def known() -> dict[str, Figure]:
     """All figures; a process looks for them once."""
-    figures: Callable[[], dict[str, Figure]] = importlib.import_module("clearway.reproduce").figures
     return figures()
 
 

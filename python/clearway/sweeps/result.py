@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from clearway import scenario_warnings, tables
+from clearway import hooks, scenario_warnings, tables
 from clearway._clearway import Error
 from clearway.assumptions import assumption_lines
 from clearway.caveats import Known, caveats, few_flows
@@ -63,9 +62,7 @@ class Sweep:
     @property
     def findings(self) -> list[str]:
         """The findings on the sweep, in sentences: where who is ahead, how long queues are, where packets are lost."""
-        # `clearway.sweeps.findings` reads sweeps, and so can't be loaded before this module.
-        found: list[str] = importlib.import_module("clearway.sweeps.findings").findings(self)
-        return found
+        return hooks.display().sweep_findings(self)
 
     @property
     def warnings(self) -> list[str]:
@@ -204,19 +201,11 @@ class Sweep:
         numbers = self._numbers(rows)
         if measure not in numbers:
             raise Error(f"{measure!r} is no measure to draw (measures: {', '.join(numbers)})")
-        try:
-            report = importlib.import_module("clearway.report.sweeps")
-        except ModuleNotFoundError as error:
-            if error.name is None or error.name.partition(".")[0] != "matplotlib":
-                raise
-            raise Error("pictures need matplotlib, which is not installed: pip install matplotlib") from None
-        drawn: Figure = report.picture(self, measure, x, lines, table, rows)
-        return drawn
+        return hooks.display().sweep_picture(self, measure, x, lines, table, rows)
 
     def _repr_html_(self) -> str:
         """The sweep as notebooks show it: its table and pictures."""
-        shown: str = importlib.import_module("clearway.report.sweeps").notebook_html(self)
-        return shown
+        return hooks.display().sweep_html(self)
 
     def by(self, over: Sequence[str] = ("seed",)) -> list[str]:
         """The columns of the axes whose values are no repetitions."""
