@@ -128,7 +128,7 @@ pub mod tests {
             let ports = model.topology.ports().len() as u32;
             model.loss = loss.into_iter().flat_map(|share| (0..ports).map(move |port| (PortId(port), share))).collect();
             for (at, port) in faults {
-                let fault = |at, up| Fault { at: ns(at), port: PortId(port % ports), up };
+                let fault = |at, up| Fault::at_once(ns(at), PortId(port % ports), up);
                 model.faults.extend([fault(at, false), fault(at + 500, true)]);
             }
             model.faults.sort_by_key(|fault| fault.at);

@@ -357,6 +357,15 @@ pub struct Fault {
     pub port: PortId,
     /// True if the link comes up, false if it goes down.
     pub up: bool,
+    /// The time from which routing knows of it; `None` if it never does.
+    pub noticed: Option<Time>,
+}
+
+impl Fault {
+    /// Returns a change that routing knows of at once.
+    pub const fn at_once(at: Time, port: PortId, up: bool) -> Fault {
+        Fault { at, port, up, noticed: Some(at) }
+    }
 }
 
 /// A sampled series.

@@ -186,7 +186,12 @@ fn troubled(model: &Model) -> Model {
     let ports = model.topology.ports().len() as u32;
     let at = |us| Time::ZERO + Span::from_us(us);
     let port = |step: u64| PortId(((model.seed + step) % u64::from(ports)) as u32);
-    let fault = |us, step, up| Fault { at: at(us), port: port(step), up };
+    // Routing notices a failure at once, after a while, or never.
+    let late = [Some(0), Some(25), None][(model.seed / 3 % 3) as usize];
+    let fault = |us, step, up| Fault {
+        noticed: late.map(|late| at(us + late)),
+        ..Fault::at_once(at(us), port(step), up)
+    };
     let trace = Trace {
         name: "t".into(),
         ports: vec![port(0), port(1), port(2)],

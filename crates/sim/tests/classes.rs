@@ -133,8 +133,7 @@ fn all_classes_of_a_link_that_fails_lose_what_waits_and_give_its_memory_back() {
             send(&mut model, "blast", 0, vec![burst(0, 6, 0), burst(1, 6, 0)]);
             send(&mut model, "blast", 1, vec![burst(2, 6, 0)]);
             let port = port_to(&model, 6);
-            model.faults =
-                vec![Fault { at: at(100), port, up: false }, Fault { at: at(900), port, up: true }];
+            model.faults = vec![Fault::at_once(at(100), port, false), Fault::at_once(at(900), port, true)];
         }
         send(&mut model, "blast", 0, vec![burst(3, 7, 1_000), burst(4, 7, 1_000)]);
         send(&mut model, "blast", 1, vec![burst(5, 7, 1_000)]);

@@ -146,14 +146,14 @@ fn every_transport_recovers_when_links_fail_and_come_back() {
         let node = |name: &str| topology.node(name).expect(name);
         let link = topology.port_between(node("agg0"), node("core0")).expect("a link");
         let own = topology.ports_of(NodeId(3))[0];
-        let both = |port: PortId, at, up| [port, port.reverse()].map(|port| Fault { at, port, up });
+        let both = |port: PortId, at, up| [port, port.reverse()].map(|port| Fault::at_once(at, port, up));
         model.faults =
             [both(link, us(100), false), both(own, us(200), false), both(own, us(3_000), true)].concat();
         // One link fails in one direction only.
         let port = topology.port_between(node("tor2"), node("agg2")).expect("a link");
-        model.faults.push(Fault { at: us(150), port, up: false });
-        model.faults.push(Fault { at: us(5_000), port: link, up: true });
-        model.faults.push(Fault { at: us(5_000), port: link.reverse(), up: true });
+        model.faults.push(Fault::at_once(us(150), port, false));
+        model.faults.push(Fault::at_once(us(5_000), link, true));
+        model.faults.push(Fault::at_once(us(5_000), link.reverse(), true));
         model.faults.sort_by_key(|fault| fault.at);
     });
 }

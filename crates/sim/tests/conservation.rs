@@ -76,7 +76,7 @@ fn case(
     if trouble.down {
         let ms = |ms| Time::ZERO + Span::from_ms(ms);
         let port = PortId((seed % model.topology.ports().len() as u64) as u32);
-        let fault = |at, up| [port, port.reverse()].map(|port| Fault { at, port, up });
+        let fault = |at, up| [port, port.reverse()].map(|port| Fault::at_once(at, port, up));
         model.faults = [fault(ms(1), false), fault(ms(30), true)].concat();
     }
     let mut list: Vec<Flow> = flows

@@ -128,7 +128,7 @@ fn flows_of_all_classes_continue_after_a_link_failed() {
     let port =
         model.topology.port_between(model.topology.node("s1").unwrap(), model.topology.node("s0").unwrap());
     for (at, up) in [(1, false), (2, true)] {
-        let fault = |port| Fault { at: Time::ZERO + Span::from_ms(at), port, up };
+        let fault = |port| Fault::at_once(Time::ZERO + Span::from_ms(at), port, up);
         model.faults.extend([fault(port.unwrap()), fault(port.unwrap().reverse())]);
     }
     let results = run(&model);

@@ -89,7 +89,7 @@ fn a_host_is_told_nothing_over_a_link_that_is_down() {
     // The link to the first sender fails, and that from it does not, so that the switch goes on to count what comes.
     let mut model = incast(&transport("rocev2"), 16, 200_000);
     model.switch.shared.as_mut().unwrap().size = Bytes::new(1_500_000);
-    let fault = |us, up| Fault { at: Time::ZERO + Span::from_us(us), port: PortId(1), up };
+    let fault = |us, up| Fault::at_once(Time::ZERO + Span::from_us(us), PortId(1), up);
     model.faults = vec![fault(1, false), fault(600, true)];
     model.stop = Some(Time::ZERO + Span::from_us(400));
     let results = run(&model);

@@ -134,7 +134,7 @@ fn packets_that_waited_for_a_link_that_failed_still_count_among_those_that_came(
     let mut model = quiet(slow_star(3));
     let port = port_of(&model, 2).reverse();
     let at = |us| Time::ZERO + Span::from_us(us);
-    model.faults = vec![Fault { at: at(60), port, up: false }];
+    model.faults = vec![Fault::at_once(at(60), port, false)];
     add(&mut model, &transport("blast"), vec![flow(0, 2, 1460 * 30), flow(1, 2, 1460 * 30)]);
     let results = run(&model);
     // All sixty came while the link worked: 0 0 1 1 2 2 ... of pairs, of which one frame left meanwhile.

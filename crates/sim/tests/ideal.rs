@@ -148,7 +148,7 @@ fn case(topology: Topology, policy: Policy, framing: Framing, load: &Load, troub
     let at = |us| Time::ZERO + Span::from_us(us);
     let faults = trouble.faults.iter().flat_map(|&(link, down, time)| {
         let port = PortId(2 * link.index(links) as u32);
-        let of = move |us, up| [port, port.reverse()].map(|port| Fault { at: at(us), port, up });
+        let of = move |us, up| [port, port.reverse()].map(|port| Fault::at_once(at(us), port, up));
         [of(down, false), of(down + time, true)].concat()
     });
     model.faults = faults.collect();

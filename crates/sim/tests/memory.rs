@@ -41,7 +41,7 @@ fn two_bursts(transport: &AnyTransport, memory: u64, first: bool) -> Model {
     let burst = |src, dst, us| Flow { start: at(us), ..flow(src, dst, 1_460_000) };
     if first {
         add(&mut model, transport, vec![burst(0, CUT_OFF, 0), burst(1, CUT_OFF, 0)]);
-        model.faults = vec![Fault { at: at(20), port: port_to(&model, CUT_OFF), up: false }];
+        model.faults = vec![Fault::at_once(at(20), port_to(&model, CUT_OFF), false)];
     }
     add(&mut model, transport, vec![burst(3, OTHER, 1_000), burst(4, OTHER, 1_000)]);
     model
@@ -121,7 +121,7 @@ fn a_host_whose_own_link_fails_while_it_is_paused_goes_on_when_it_works_again() 
 /// Both directions of a host's link fail at one time and work again at another.
 fn cut(model: &mut Model, host: u32, from: Time, until: Time) {
     let ends = [port_of(model, host), port_to(model, host)];
-    let fault = |at, up| ends.map(|port| Fault { at, port, up });
+    let fault = |at, up| ends.map(|port| Fault::at_once(at, port, up));
     model.faults = [fault(from, false), fault(until, true)].concat();
 }
 
@@ -237,7 +237,7 @@ fn two_ports_of_a_switch_that_fail_give_back_the_memory_of_each_once() {
         let burst = |src, dst, us| Flow { start: at(us), ..flow(src, dst, 1_460_000) };
         if first {
             add(&mut model, &blast, vec![burst(0, 6, 0), burst(1, 6, 0), burst(2, 7, 0), burst(3, 7, 0)]);
-            let fault = |us, host| Fault { at: at(us), port: port_to(&model, host), up: false };
+            let fault = |us, host| Fault::at_once(at(us), port_to(&model, host), false);
             model.faults = vec![fault(15, 6), fault(17, 7)];
         }
         add(&mut model, &blast, vec![burst(4, 8, 1_000), burst(5, 8, 1_000)]);

@@ -74,7 +74,7 @@ fn with_other_delays(model: &mut Model, seed: u64) {
     }
 }
 
-/// Lets some links fail and most of them recover.
+/// Lets some links fail and most of them recover, which routing notices at once, later or never.
 fn with_faults(model: &mut Model, seed: u64) {
     for number in 0..mix(seed) % 4 {
         let drawn = mix(seed ^ (number + 1));
@@ -82,8 +82,14 @@ fn with_faults(model: &mut Model, seed: u64) {
         let at = Time::ZERO + Span::from_us(drawn >> 32 & 511);
         let ports: &[PortId] = if drawn >> 20 & 1 == 0 { &[port, port.reverse()] } else { &[port] };
         for &port in ports {
-            model.faults.push(Fault { at, port, up: false });
-            model.faults.push(Fault { at: at + Span::from_us(1 + (drawn >> 42 & 4095)), port, up: true });
+            let late = [Some(0), Some(37), None][(drawn >> 54) as usize % 3];
+            let fault = |at: Time, up| Fault {
+                noticed: late.map(|late| at + Span::from_us(late)),
+                ..Fault::at_once(at, port, up)
+            };
+            model
+                .faults
+                .extend([fault(at, false), fault(at + Span::from_us(1 + (drawn >> 42 & 4095)), true)]);
         }
     }
     model.faults.sort_by_key(|fault| fault.at);
@@ -254,7 +260,7 @@ fn flows_that_stop_before_a_packet_follows_their_new_paths_stop_the_same_on_seve
     let is_uplink = |port: &&Port| !model.topology.is_host(port.from) && !model.topology.is_host(port.to);
     let uplink = model.topology.ports().iter().position(|port| is_uplink(&port)).expect("there are uplinks");
     let port = PortId(uplink as u32);
-    model.faults = [port, port.reverse()].map(|port| Fault { at: at(10), port, up: false }).to_vec();
+    model.faults = [port, port.reverse()].map(|port| Fault::at_once(at(10), port, false)).to_vec();
     for parts in 2..=4 {
         check(&model, parts, 2 * parts, "a stop after a fault");
     }

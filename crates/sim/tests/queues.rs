@@ -119,7 +119,7 @@ fn frames_that_wait_for_a_failed_link_are_lost_and_those_on_the_wire_arrive() {
     let mut model = quiet(star(3));
     let port = port_to(&model.topology, 2);
     let down = Time::ZERO + Span::from_us(40);
-    model.faults.push(Fault { at: down, port, up: false });
+    model.faults.push(Fault::at_once(down, port, false));
     overload(&mut model, 100);
     let results = run(&model);
     // The first frame arrives after two hops, and then one every 1.2304 us until the link fails.

@@ -72,7 +72,7 @@ fn losses_at_random_and_on_a_failed_link_have_samples_of_their_own() {
     add(&mut model, &blast, vec![flow(0, 2, 125_000_000), flow(1, 2, 125_000_000)]);
     let (lossy, failing) = (port(&model, "h0->s0"), port(&model, "h1->s0"));
     model.loss = vec![(lossy, 1.0)];
-    model.faults = vec![Fault { at: at(51), port: port(&model, "s0->h2"), up: false }];
+    model.faults = vec![Fault::at_once(at(51), port(&model, "s0->h2"), false)];
     let at_nic = sampled(&model, Probe::Drops(vec![lossy, failing]), 10, 100);
     let lost = values(&at_nic, "drops_loss_packets");
     let (of_lossy, of_other): (Vec<f64>, Vec<f64>) =

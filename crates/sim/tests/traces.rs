@@ -43,7 +43,7 @@ fn trouble(name: &str, seed: u64) -> Model {
     let port = PortId(12);
     let fault = |us, up| {
         let at = Time::ZERO + Span::from_us(us);
-        [port, port.reverse()].map(|port| Fault { at, port, up })
+        [port, port.reverse()].map(|port| Fault::at_once(at, port, up))
     };
     model.faults = [fault(40, false), fault(3_000, true)].concat();
     let flows = (0..6).map(|n| flow(n % 5, 5, 40_000 + 1_000 * u64::from(n))).collect();

@@ -87,7 +87,7 @@ fn model(names: [&str; 2], loss: f64) -> Model {
     let answers = model.topology.ports_of(NodeId(2))[0].reverse();
     for (us, port, length) in [(200, PortId(0), 150), (500, answers, 400)] {
         for later in [0u64, 1_000, 2_500] {
-            let fault = |us: u64, up| Fault { at: at(us + later), port, up };
+            let fault = |us: u64, up| Fault::at_once(at(us + later), port, up);
             model.faults.extend([fault(us, false), fault(us + length, true)]);
         }
     }

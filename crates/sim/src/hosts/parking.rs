@@ -183,7 +183,7 @@ mod tests {
                 model.add_traffic(format!("flows{place}"), transport, Pattern::Flows(Arc::new(list)));
             }
             for (at, port) in faults {
-                let fault = |at, up| Fault { at: ns(at), port: PortId(port), up };
+                let fault = |at, up| Fault::at_once(ns(at), PortId(port), up);
                 model.faults.extend([fault(at, false), fault(at + 500, true)]);
             }
             model.faults.sort_by_key(|fault| fault.at);

@@ -168,7 +168,7 @@ mod tests {
         }
         model.switch.shared = Some(SharedBuffer { size: Bytes::new(10_000), alpha: 1.0 });
         let port = model.topology.ports_of(NodeId(0))[0].reverse();
-        model.faults = vec![Fault { at: Time::ZERO, port, up: false }];
+        model.faults = vec![Fault::at_once(Time::ZERO, port, false)];
         (model, port)
     }
 

@@ -108,9 +108,7 @@ impl Simulation {
         }
         sim.journal.attach(model, flows)?;
         sim.sampler.attach(model, samples)?;
-        for port in sim.nets.ports().filter(|&port| !sim.nets.port(port).up) {
-            sim.router.set_up(&sim.model.topology, port, false);
-        }
+        sim.restore_router();
         Ok(sim)
     }
 }

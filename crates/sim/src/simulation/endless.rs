@@ -4,9 +4,9 @@ use super::rounds::has_requests;
 use super::router::Router;
 use super::source::Source;
 use crate::ids::{Id, TrafficId};
-use crate::model::{Flow, Model, Pattern};
+use crate::model::{Fault, Flow, Model, Pattern};
 use clearway_topology::routing::Routes;
-use clearway_topology::{NodeId, PortId};
+use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::{Bytes, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,6 +35,9 @@ struct Dead<'a> {
     model: &'a Model,
     /// The ports that lose every packet. They stay on the paths of flows.
     lost: BTreeSet<PortId>,
+    /// The ports that fail for good, each with the time, in a run in which routing notices no failure. They stay on the
+    /// paths of flows.
+    unnoticed: BTreeMap<PortId, Time>,
     /// The ports that fail and never come up again. Paths lead around them where they can.
     failed: BTreeSet<PortId>,
     /// The last of these to fail, with its time.
@@ -70,20 +73,27 @@ impl Dead<'_> {
     fn of(model: &Model) -> Option<Dead<'_>> {
         let mut down = BTreeMap::new();
         for fault in &model.faults {
-            let _ = if fault.up { down.remove(&fault.port) } else { down.insert(fault.port, fault.at) };
+            let _ = if fault.up { down.remove(&fault.port) } else { down.insert(fault.port, *fault) };
         }
+        let is_noticed = |fault: &Fault| fault.noticed.is_some();
+        let stays = !model.faults.iter().any(is_noticed);
+        let unnoticed: BTreeMap<PortId, Time> =
+            down.values().filter(|_| stays).map(|fault| (fault.port, fault.at)).collect();
+        // Where routing notices some failures and others not, paths may lead anywhere, and a flow may find a whole one.
+        down.retain(|_, fault| is_noticed(fault));
         // While links fail and recover, paths come and go, and a flow may find one that is whole.
         let loses_all = model.loss.iter().filter(|(_, share)| *share >= 1.0 && model.faults.is_empty());
         let lost: BTreeSet<PortId> = loses_all.map(|(port, _)| *port).collect();
-        if lost.is_empty() && down.is_empty() {
+        if lost.is_empty() && down.is_empty() && unnoticed.is_empty() {
             return None;
         }
         let mut routes = Routes::new(model.routing);
         down.keys().for_each(|&port| routes.set_up(&model.topology, port, false));
-        let last = down.iter().map(|(&port, &at)| (at, port)).max();
+        let last = down.iter().map(|(&port, fault)| (fault.at, port)).max();
         Some(Dead {
             model,
             lost,
+            unnoticed,
             failed: down.into_keys().collect(),
             last,
             router: Router::new(model),
@@ -94,29 +104,26 @@ impl Dead<'_> {
     /// Returns the direction of a link that keeps a flow from ever ending, and whether it fails.
     fn cut(&mut self, traffic: TrafficId, number: u64, flow: &Flow) -> Option<(PortId, bool)> {
         let key = self.router.key(traffic, number);
-        let forth = self.loses(flow.src, flow.dst, key);
-        let lost = forth.or_else(|| self.loses_back(flow, key));
-        lost.map(|port| (port, false)).or_else(|| Some((self.fails(flow, key)?, true)))
-    }
-
-    /// Returns a port that loses all packets from one host to another, if each of their paths has one.
-    fn loses(&mut self, from: NodeId, to: NodeId, key: u64) -> Option<PortId> {
-        let (ports, set) = self.router.find(&self.model.topology, from, to, key);
-        lost_on_all(ports.chunks(set.hops as usize), |port| self.lost.contains(&port))
-    }
-
-    /// As [`Dead::loses`], for the answers of a flow.
-    fn loses_back(&mut self, flow: &Flow, key: u64) -> Option<PortId> {
-        if !self.router.is_symmetric() {
-            return self.loses(flow.dst, flow.src, key);
+        let earliest = self.earliest_end(flow, key);
+        let Dead { model, router, lost, unnoticed, .. } = self;
+        if let Some(port) = lost_both_ways(router, &model.topology, flow, key, |port| lost.contains(&port)) {
+            return Some((port, false));
         }
-        let (ports, set) = self.router.find(&self.model.topology, flow.src, flow.dst, key);
-        let found = lost_on_all(ports.chunks(set.hops as usize), |port| self.lost.contains(&port.reverse()));
-        found.map(PortId::reverse)
+        let is_down = |port| unnoticed.get(&port).is_some_and(|at| *at <= earliest);
+        let fails = lost_both_ways(router, &model.topology, flow, key, is_down);
+        fails.or_else(|| self.fails(flow, key, earliest)).map(|port| (port, true))
+    }
+
+    /// Returns a time before which a flow can't have sent all of its data.
+    fn earliest_end(&mut self, flow: &Flow, key: u64) -> Time {
+        let topology = &self.model.topology;
+        let (path, _) = self.router.find(topology, flow.src, flow.dst, key);
+        let time = topology.port(path[0]).rate.time_to_send(flow.size.unwrap_or(Bytes::ZERO));
+        flow.start.saturating_add(time)
     }
 
     /// Returns the last port to fail, if that leaves a flow without a path that has not ended by then.
-    fn fails(&mut self, flow: &Flow, key: u64) -> Option<PortId> {
+    fn fails(&mut self, flow: &Flow, key: u64, earliest: Time) -> Option<PortId> {
         let (at, _) = self.last?;
         let topology = &self.model.topology;
         let mut ports = Vec::new();
@@ -125,12 +132,32 @@ impl Dead<'_> {
             return None;
         }
         let (path, _) = self.router.find(topology, flow.src, flow.dst, key);
-        let time = topology.port(path[0]).rate.time_to_send(flow.size.unwrap_or(Bytes::ZERO));
         let on_path = path.iter().flat_map(|&port| [port, port.reverse()]);
         let failed =
             on_path.into_iter().find(|port| self.failed.contains(port)).or(self.last.map(|last| last.1));
-        failed.filter(|_| flow.start.saturating_add(time) >= at)
+        failed.filter(|_| earliest >= at)
     }
+}
+
+/// Returns a port that is lost, if each path of a flow's data has one, or each path of its answers.
+fn lost_both_ways(
+    router: &mut Router,
+    topology: &Topology,
+    flow: &Flow,
+    key: u64,
+    is_lost: impl Fn(PortId) -> bool,
+) -> Option<PortId> {
+    let is_symmetric = router.is_symmetric();
+    let (ports, set) = router.find(topology, flow.src, flow.dst, key);
+    let paths = ports.chunks(set.hops as usize);
+    if let Some(port) = lost_on_all(paths.clone(), &is_lost) {
+        return Some(port);
+    }
+    if is_symmetric {
+        return lost_on_all(paths, |port| is_lost(port.reverse())).map(PortId::reverse);
+    }
+    let (ports, set) = router.find(topology, flow.dst, flow.src, key);
+    lost_on_all(ports.chunks(set.hops as usize), &is_lost)
 }
 
 /// Returns a port of the first path that is lost, if each path has one.

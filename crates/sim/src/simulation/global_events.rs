@@ -24,6 +24,8 @@ pub enum GlobalEvent {
     Sample(SeriesId),
     /// The window of measurement opens or closes.
     Window,
+    /// Routing notices that a link failed or recovered.
+    Noticed(FaultId),
 }
 
 impl GlobalEvent {
@@ -45,6 +47,7 @@ impl GlobalEvent {
             GlobalEvent::Shares => "changes of fair shares".into(),
             GlobalEvent::Sample(series) => format!("samples of {}", model.samples[series.index()].name),
             GlobalEvent::Window => "the window of measurement".into(),
+            GlobalEvent::Noticed(_) => "failures of links that routing notices".into(),
         }
     }
 }
@@ -82,6 +85,11 @@ impl GlobalEvents {
         let ((at, ..), event) = self.pending.pop_first()?;
         self.looks -= usize::from(event.only_looks());
         Some((at, event))
+    }
+
+    /// Returns whether an event is pending.
+    pub fn has(&self, event: GlobalEvent) -> bool {
+        self.pending.values().any(|pending| *pending == event)
     }
 
     /// Returns whether all pending events only read the state.

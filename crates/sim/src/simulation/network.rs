@@ -6,16 +6,27 @@ use super::run::Simulation;
 use crate::hosts::Input;
 use crate::ids::{FaultId, FlowSlot, Id, TrafficId};
 use crate::metrics::{Ended, Record};
+use crate::model::Fault;
 use crate::net::{Route, WATCH};
-use clearway_units::Time;
+use clearway_units::{Time, sort_by_key};
 
 impl Simulation {
-    /// A link's direction fails or recovers: every flow gets the paths that it has now. Packets under way keep theirs,
-    /// so the place of an old route is not used again.
+    /// A link's direction fails or recovers.
     pub(super) fn fault(&mut self, fault: FaultId) {
+        let Fault { at, port, up, noticed } = self.model.faults[fault.index()];
+        self.nets.set_up(port, up);
+        match noticed {
+            Some(then) if then == at => self.notice_fault(fault),
+            Some(then) => self.global_events.push(then, GlobalEvent::Noticed(fault)),
+            None => {}
+        }
+    }
+
+    /// Routing notices that a link's direction failed or recovered: every flow gets the paths that it has now. Packets
+    /// under way keep theirs, so the place of an old route is not used again.
+    pub(super) fn notice_fault(&mut self, fault: FaultId) {
         let fault = self.model.faults[fault.index()];
         self.router.set_up(&self.model.topology, fault.port, fault.up);
-        self.nets.set_up(fault.port, fault.up);
         let slots: Vec<FlowSlot> = self.live_flows.iter().map(|(slot, _)| slot).collect();
         for &slot in &slots {
             self.reroute(slot);
@@ -31,6 +42,22 @@ impl Simulation {
                 let route = sending.end.route;
                 self.share(slot, traffic, route);
             }
+        }
+    }
+
+    /// Tells the router of a run that goes on what routing has noticed so far, in that order.
+    pub(super) fn restore_router(&mut self) {
+        let faults = || (0..self.model.faults.len()).map(FaultId::from_index);
+        let is_over = |fault: &FaultId| {
+            let [happens, is_noticed] = [GlobalEvent::Fault(*fault), GlobalEvent::Noticed(*fault)];
+            !self.global_events.has(happens) && !self.global_events.has(is_noticed)
+        };
+        let noticed = |fault: FaultId| Some((self.model.faults[fault.index()].noticed?, fault));
+        let mut noticed: Vec<_> = faults().filter(is_over).filter_map(noticed).collect();
+        sort_by_key(&mut noticed, |known| *known);
+        for (_, fault) in noticed {
+            let Fault { port, up, .. } = self.model.faults[fault.index()];
+            self.router.set_up(&self.model.topology, port, up);
         }
     }
 

@@ -257,6 +257,7 @@ impl Simulation {
             GlobalEvent::Traffic(traffic) => self.run_source(traffic),
             GlobalEvent::Stop(record) => self.stop_flow(record),
             GlobalEvent::Fault(fault) => self.fault(fault),
+            GlobalEvent::Noticed(fault) => self.notice_fault(fault),
             GlobalEvent::Watch => self.watch(),
             GlobalEvent::Shares => self.tell_shares(),
             GlobalEvent::Sample(series) => self.sample(series, before),

@@ -38,7 +38,7 @@ impl Standstill {
             Pattern::Poisson(poisson) => poisson.hosts.len(),
         };
         let flows: usize = model.traffic.iter().map(|entry| starting(&entry.pattern)).sum();
-        let entities = model.topology.ports().len() + flows + model.faults.len() + model.samples.len();
+        let entities = model.topology.ports().len() + flows + 2 * model.faults.len() + model.samples.len();
         Standstill { most: (EACH * entities as u64).max(LOOK), at: Time::ZERO, since: 0, is_reached: false }
     }
 

@@ -106,8 +106,20 @@ impl<'a> Maker<'a> {
             } else {
                 &[""; 2]
             };
-            let named = self.keys_of(path).filter(|(name, _)| path == "trace" || !unwanted.contains(name));
-            let lines = keys(draw, named, scope, density, world);
+            // A link fails, or a switch.
+            let fails = if draw.chance(75) { "link" } else { "switch" };
+            let is_drawn = |name: &str| match path {
+                "trace" => true,
+                "fault" => !["link", "switch"].contains(&name) && (fails == "link" || name != "direction"),
+                _ => !unwanted.contains(&name),
+            };
+            let named = self.keys_of(path).filter(|(name, _)| is_drawn(name));
+            let mut lines = keys(draw, named, scope, density, world);
+            if path == "fault" {
+                let (name, spec) =
+                    self.keys_of(path).find(|(name, _)| *name == fails).expect("a key of faults");
+                lines.extend(value(draw, spec, scope, 0, world).map(|value| format!("{name} = {value}")));
+            }
             self.lines.extend(lines);
         }
     }

@@ -159,6 +159,10 @@ impl Key<'_> {
         match self.spec.name {
             "workload" => return Some(draw.pick(WORKLOADS).name.into()),
             "name" => return Some(format!("random {}", draw.below(100))),
+            "switch" => {
+                let ends = draw.pick(non_empty(&self.world.links)?);
+                return ends.iter().find(|end| !self.world.hosts.contains(end)).cloned();
+            }
             _ => {}
         }
         if kind.contains("port") {
@@ -289,7 +293,9 @@ impl Key<'_> {
             (Quantity::Time, ..) if ["down", "from"].contains(&self.spec.name) => {
                 draw.below(self.world.stop / 2)
             }
-            (Quantity::Size, ..) if self.spec.name == "overhead" => draw.scale(20, 100),
+            (Quantity::Size, ..) if self.spec.name == "overhead" => {
+                [0, draw.scale(20, 100)][draw.below(2) as usize]
+            }
             (Quantity::Size, ..) if self.spec.name == "wire_min" => draw.scale(100, 500),
             (_, _, Some(default)) => {
                 draw.scale((default / 16).max(1), default.saturating_mul(16).min(LONGEST))

@@ -1,6 +1,8 @@
 //! Hosts and shares of them, pairs, links and ports.
 
 use clearway_schema::{Field, Form, TableKey, Value, quoted};
+use clearway_units::Span;
+use std::cmp::Ordering;
 
 /// A host by name or by number.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -381,5 +383,58 @@ impl Field for Ends {
 
     fn write(&self) -> Option<String> {
         self.0.write()
+    }
+}
+
+/// The time for which a link must be down or up again until routing has noticed it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Noticed {
+    AtOnce,
+    After(Span),
+    Never,
+}
+
+impl Noticed {
+    const AT_ONCE: &str = "at once";
+    const NEVER: &str = "never";
+}
+
+impl Field for Noticed {
+    fn kind() -> String {
+        "time, \"at once\" or \"never\"".into()
+    }
+
+    fn forms() -> Vec<Form> {
+        [Span::forms(), vec![Form::Word(Noticed::AT_ONCE), Form::Word(Noticed::NEVER)]].concat()
+    }
+
+    fn blank() -> Noticed {
+        Noticed::AtOnce
+    }
+
+    fn read(value: &Value) -> Result<Noticed, String> {
+        match value.text() {
+            Some(Noticed::AT_ONCE) => Ok(Noticed::AtOnce),
+            Some(Noticed::NEVER) => Ok(Noticed::Never),
+            _ => <Span as Field>::read(value)
+                .map(Noticed::After)
+                .map_err(|problem| format!("{problem}, \"at once\" or \"never\"")),
+        }
+    }
+
+    fn write(&self) -> Option<String> {
+        match self {
+            Noticed::AtOnce => Some(quoted(Noticed::AT_ONCE)),
+            Noticed::After(time) => time.write(),
+            Noticed::Never => Some(quoted(Noticed::NEVER)),
+        }
+    }
+
+    /// Limits hold for times alone.
+    fn order(&self, limit: &Noticed) -> Option<Ordering> {
+        match (self, limit) {
+            (Noticed::After(time), Noticed::After(limit)) => Some(time.cmp(limit)),
+            _ => None,
+        }
     }
 }

@@ -3,10 +3,10 @@
 use crate::model::Fault;
 use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
-use crate::scenario::field::{Direction, Links, Pair};
+use crate::scenario::field::{Direction, Links, Noticed, Pair};
 use crate::scenario::schema::*;
 use clearway_topology::{PortId, Topology};
-use clearway_units::{Time, sort_by_key};
+use clearway_units::{Span, Time, sort_by_key};
 use std::collections::BTreeMap;
 
 /// A port that loses packets, and the probability that it loses one.
@@ -57,28 +57,75 @@ pub(super) fn read_faults(
     // The times at which each port is down already.
     let mut downs: BTreeMap<PortId, Vec<_>> = BTreeMap::new();
     for (at, table) in &tables {
-        let port =
-            link(topology, &table.link.0).map_err(|problem| document.error(&at.key("link"), problem))?;
+        let ports =
+            failing(topology, table).map_err(|(key, problem)| document.error(&at.key(key), problem))?;
         if table.up.is_some_and(|up| up <= table.down) {
             return Err(document.error(&at.key("up"), format!("must be after down, {}", table.down)));
         }
         if let Some(stop) = stop.filter(|stop| *stop <= table.down) {
             return Err(document.error(&at.key("down"), format!("is not before the scenario's stop, {stop}")));
         }
-        for port in directions(port, table.direction) {
-            let until = table.up.unwrap_or(Time::MAX);
+        for port in ports {
+            let changes = changes(table);
+            // Until routing has noticed that the link is up again, another failure would be a part of this one.
+            let until = changes
+                .last()
+                .filter(|(_, up, _)| *up)
+                .map_or(Time::MAX, |&(at, _, noticed)| noticed.unwrap_or(at));
             let known = downs.entry(port).or_default();
             if known.iter().any(|&(from, to)| table.down <= to && from <= until) {
-                let problem = "the link is down at that time already; let the two faults not overlap";
+                let problem = "the link is down at that time already, or routing has not noticed that it is up; let the \
+                               two faults not overlap";
                 return Err(document.error(&at.key("down"), problem));
             }
             known.push((table.down, until));
-            faults.push(Fault { at: table.down, port, up: false });
-            faults.extend(table.up.map(|at| Fault { at, port, up: true }));
+            faults.extend(changes.into_iter().map(|(at, up, noticed)| Fault { at, port, up, noticed }));
         }
     }
     sort_by_key(&mut faults, |fault| (fault.at, fault.port));
     Ok((faults, tables.into_iter().map(|(_, table)| table).collect()))
+}
+
+/// Returns the ports that a fault concerns; the error names the key that is wrong.
+fn failing(
+    topology: &Topology,
+    table: &FaultTable,
+) -> std::result::Result<Vec<PortId>, (&'static str, String)> {
+    match (&table.link, &table.switch) {
+        (Some(ends), None) => {
+            let port = link(topology, &ends.0).map_err(|problem| ("link", problem))?;
+            Ok(directions(port, table.direction))
+        }
+        (None, Some(name)) => {
+            let node = topology.node(name).ok_or_else(|| ("switch", topology.no_node(name)))?;
+            if topology.is_host(node) {
+                return Err(("switch", format!("{name} is a host; write link = [\"{name}\", its switch]")));
+            }
+            if table.direction != Direction::Both {
+                return Err(("direction", "a switch fails in both directions; leave this key out".into()));
+            }
+            Ok(topology.ports_of(node).iter().flat_map(|&port| [port, port.reverse()]).collect())
+        }
+        (None, None) => Err(("link", "is missing; write the two ends of a link, or a switch".into())),
+        (Some(_), Some(_)) => {
+            Err(("switch", "stands beside link; write either a link or a switch that fails".into()))
+        }
+    }
+}
+
+/// Returns the changes of a link by a fault, each with its time, whether the link comes up, and the time at which routing
+/// notices.
+fn changes(table: &FaultTable) -> Vec<(Time, bool, Option<Time>)> {
+    let after = match table.noticed {
+        Noticed::AtOnce => Some(Span::ZERO),
+        Noticed::After(time) => Some(time),
+        Noticed::Never => None,
+    };
+    // Routing notices a failure that lasts.
+    let lasts = |time: &Span| table.up.is_none_or(|up| table.down.saturating_add(*time) < up);
+    let after = after.filter(lasts);
+    let change = |at: Time, up| (at, up, after.map(|time| at.saturating_add(time)));
+    [Some(change(table.down, false)), table.up.map(|at| change(at, true))].into_iter().flatten().collect()
 }
 
 pub(super) fn read_loss(document: &Document, topology: &Topology) -> Result<(Vec<Loss>, Vec<LossTable>)> {
@@ -117,8 +164,9 @@ pub(super) fn loss_of(topology: &Topology, tables: &[LossTable], port: PortId) -
 
 /// Returns the table that lets the link of a port fail for good.
 pub(super) fn fault_of(topology: &Topology, tables: &[FaultTable], port: PortId) -> Option<usize> {
-    let is_meant =
-        |table: &FaultTable| table.up.is_none() && leads_over(topology, &table.link.0, table.direction, port);
+    let is_meant = |table: &FaultTable| {
+        table.up.is_none() && failing(topology, table).is_ok_and(|ports| ports.contains(&port))
+    };
     tables.iter().position(is_meant)
 }
 

@@ -207,16 +207,22 @@ declare! {
 }
 
 declare! {
-    /// A link that fails.
+    /// A link that fails, or a switch with all its links.
     pub table FaultTable {
         /// The two ends of the link.
-        link: Link = required;
+        link: Option<Link> = none;
+        /// The switch that fails, in place of a link: all its links go down, in both directions.
+        switch: Option<String> = none;
         /// The time at which the link goes down.
         down: Time = required in "0 s" to "100000 s";
         /// The time at which the link comes up again, if ever.
         up: Option<Time> = none in "0 s" to "100000 s";
         /// The direction that fails; `"forward"` is from the first end to the second.
         direction: Direction = "both";
+        /// The time for which the link must be down, and later be up again, until routing has noticed it and flows take
+        /// other paths. Until then packets are sent to the link that is down, and lost. A link that is up again sooner
+        /// is never noticed. `"at once"`: in the instant of the failure, as no real network does. `"never"`: paths stay.
+        noticed: Noticed = "at once" in "0 s" to "60 s";
     }
 }
 

@@ -58,6 +58,34 @@ fn a_link_that_fails_for_good_is_refused_where_a_flow_can_not_have_ended_before_
     assert_eq!(to_h1(&fault("down = \"100 us\"\nup = \"1 s\"")), Ok(()));
     assert_eq!(to_h1(&fault("down = \"10 ms\"")), Ok(()), "1 MB takes 1 ms");
     assert_eq!(to_h1(&fault("down = \"0 s\"").replace("h1", "h2")), Ok(()), "no flow goes there");
+    assert!(
+        to_h1("[[fault]]\nswitch = \"s0\"\ndown = \"0 s\"\n")
+            .unwrap_err()
+            .starts_with("x.toml:12: fault.0.up")
+    );
+}
+
+#[test]
+fn a_failure_that_routing_never_notices_is_refused_where_a_flow_keeps_a_path_that_is_down() {
+    let fault = |keys: &str| format!("[[fault]]\nlink = [\"h1\", \"s0\"]\nnoticed = \"never\"\n{keys}\n");
+    assert!(to_h1(&fault("down = \"100 us\"")).unwrap_err().contains("no way left once s0->h1 is down"));
+    // Without its answers a flow sends for ever too.
+    assert!(to_h1(&fault("down = \"0 s\"\ndirection = \"forward\"")).unwrap_err().contains("h1->s0 is down"));
+    assert_eq!(to_h1(&fault("down = \"10 ms\"")), Ok(()), "1 MB takes 1 ms");
+    assert_eq!(to_h1(&fault("down = \"0 s\"").replace("h1", "h2")), Ok(()), "no flow goes there");
+    assert_eq!(to_h1(&fault("down = \"100 us\"\nup = \"1 s\"")), Ok(()));
+    // One of two paths is down for good: a flow whose path it is never ends, and one that sprays packets does.
+    let leaves = |routing: &str| {
+        let text = format!(
+            "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 8\n[network]\nrouting = \
+             \"{routing}\"\n[transport]\nname = \"dctcp\"\n[[traffic]]\nname = \"web\"\nkind = \"permutation\"\nsize = \
+             \"1 MB\"\n[[fault]]\nlink = [\"leaf0\", \"spine0\"]\ndown = \"0 s\"\nnoticed = \"never\"\n"
+        );
+        parse_with(&text, &Overrides::default()).map(|_| ()).map_err(|error| error.to_string())
+    };
+    let refused = leaves("symmetric-ecmp").unwrap_err();
+    assert!(refused.contains("spine0 is down") || refused.contains("leaf0 is down"), "{refused}");
+    assert_eq!(leaves("spray"), Ok(()));
 }
 
 #[test]

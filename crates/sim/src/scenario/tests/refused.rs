@@ -248,6 +248,28 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
             "x.toml:4: sample.0.ports.0 = \"h0->h1\": no link joins h0 and h1; h0 is linked to s0",
         ),
         (
+            refused_with("stop = \"10 ms\"", "[[fault]]\ndown = \"1 ms\""),
+            "x.toml:2: fault.0.link: is missing; write the two ends of a link, or a switch",
+        ),
+        (
+            refused_with("stop = \"10 ms\"", "[[fault]]\nswitch = \"h0\"\ndown = \"1 ms\""),
+            "x.toml:3: fault.0.switch = \"h0\": h0 is a host; write link = [\"h0\", its switch]",
+        ),
+        (
+            refused_with(
+                "stop = \"10 ms\"",
+                "[[fault]]\nlink = [\"h0\", \"s0\"]\nswitch = \"s0\"\ndown = \"1 ms\"",
+            ),
+            "x.toml:4: fault.0.switch = \"s0\": stands beside link; write either a link or a switch that fails",
+        ),
+        (
+            refused_with(
+                "stop = \"10 ms\"",
+                "[[fault]]\nswitch = \"s0\"\ndown = \"1 ms\"\nnoticed = \"61 s\"",
+            ),
+            "x.toml:5: fault.0.noticed = \"61 s\": must be from 0 s to 60 s",
+        ),
+        (
             refused_with("stop = \"10 ms\"", "[[fault]]\nlink = [\"h0\", \"s1\"]\ndown = \"1 ms\""),
             "x.toml:3: fault.0.link = [\"h0\", \"s1\"]: there is no node \"s1\"",
         ),
