@@ -145,7 +145,7 @@ $(TARGET)/web/clearway.html: $(ENGINE) web/node_modules/.built $(PAGE) $(RUST)
 	cd web && CLEARWAY_ENGINE="$(abspath $(ENGINE))" npm run --silent build -- --outDir "$(abspath $(@D))" --logLevel warn
 	@touch $@
 
-# Functions that ask to be inlined are copied only where they are small, so that the engine stays below 565 KB. Vector
+# Functions that ask to be inlined are copied only where they are small, so that the engine stays small. Vector
 # instructions, which browsers have had since 2023, move 16 bytes at a time. An instance has 2 GB at most, so that no run takes
 # all memory of a browser; web/src/engine/wasm.ts says the same number.
 $(LINKED): $(RUST)
