@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,17 @@ finally:
 """
 #: The steps of a run at which a test of the usual length interrupts it, and one of the long tests.
 STEPS, MORE = 8, 100
+
+
+@pytest.fixture(autouse=True)
+def heeded() -> Iterator[None]:
+    """Lets commands heed the signals also where these tests run under `nohup`, which hands its deafness down."""
+    ignored = [number for number in SIGNALS if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def signalled(number: int, step: int, folder: Path) -> subprocess.CompletedProcess[str]:
