@@ -94,14 +94,17 @@ fn routing_notices_a_recovery_as_late_as_a_failure() {
     assert_eq!(sent(&results, other), left(at(350)) - left(at(150)));
 }
 
-fn read(fault: &str) -> Model {
-    let text = format!(
+/// A scenario in which a link or a switch fails at 100 us.
+fn text(fault: &str) -> String {
+    format!(
         "stop = \"1 ms\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n[transport]\nname = \
          \"dctcp\"\n[[traffic]]\nname = \"web\"\nkind = \"permutation\"\nsize = \"1 MB\"\n[[fault]]\ndown = \"100 us\"\n{fault}"
-    );
-    Scenario::parse(&text, "failures", Path::new("."), &Overrides::default())
-        .unwrap_or_else(|e| panic!("{e}"))
-        .model
+    )
+}
+
+fn read(fault: &str) -> Model {
+    let read = Scenario::parse(&text(fault), "failures", Path::new("."), &Overrides::default());
+    read.unwrap_or_else(|e| panic!("{e}")).model
 }
 
 #[test]
@@ -120,6 +123,26 @@ fn a_failure_that_is_over_before_routing_would_notice_it_is_never_noticed() {
     assert_eq!(noticed("noticed = \"30 us\"\nup = \"131 us\""), [Some(130), Some(161)]);
     assert_eq!(noticed("noticed = \"30 us\"\nup = \"130 us\""), [None, None]);
     assert_eq!(noticed("up = \"130 us\""), [Some(100), Some(130)]);
+}
+
+#[test]
+fn a_link_may_fail_again_once_routing_has_noticed_that_it_is_up() {
+    let again = |down: &str| {
+        let one = "link = [\"leaf0\", \"spine0\"]\nup = \"200 us\"\nnoticed = \"30 us\"\n";
+        let text = text(&format!("{one}[[fault]]\nswitch = \"spine0\"\ndown = \"{down}\"\n"));
+        let read = Scenario::parse(&text, "failures", Path::new("."), &Overrides::default());
+        read.map(|scenario| scenario.model.faults.len()).map_err(|error| error.to_string())
+    };
+    let refused = again("230 us").unwrap_err();
+    assert!(
+        refused.contains("fault.1.down = \"230 us\": the link is down at that time already"),
+        "{refused}"
+    );
+    assert_eq!(
+        again("231 us"),
+        Ok(8),
+        "two changes of each direction, and four ports of the switch that fail"
+    );
 }
 
 #[test]

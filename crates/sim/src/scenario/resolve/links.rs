@@ -66,12 +66,10 @@ pub(super) fn read_faults(
             return Err(document.error(&at.key("down"), format!("is not before the scenario's stop, {stop}")));
         }
         for port in ports {
-            let changes = changes(table);
+            let changes = changes(table, port);
             // Until routing has noticed that the link is up again, another failure would be a part of this one.
-            let until = changes
-                .last()
-                .filter(|(_, up, _)| *up)
-                .map_or(Time::MAX, |&(at, _, noticed)| noticed.unwrap_or(at));
+            let recovers = changes.iter().find(|change| change.up);
+            let until = recovers.map_or(Time::MAX, |change| change.noticed.unwrap_or(change.at));
             let known = downs.entry(port).or_default();
             if known.iter().any(|&(from, to)| table.down <= to && from <= until) {
                 let problem = "the link is down at that time already, or routing has not noticed that it is up; let the \
@@ -79,7 +77,7 @@ pub(super) fn read_faults(
                 return Err(document.error(&at.key("down"), problem));
             }
             known.push((table.down, until));
-            faults.extend(changes.into_iter().map(|(at, up, noticed)| Fault { at, port, up, noticed }));
+            faults.extend(changes);
         }
     }
     sort_by_key(&mut faults, |fault| (fault.at, fault.port));
@@ -113,9 +111,8 @@ fn failing(
     }
 }
 
-/// Returns the changes of a link by a fault, each with its time, whether the link comes up, and the time at which routing
-/// notices.
-fn changes(table: &FaultTable) -> Vec<(Time, bool, Option<Time>)> {
+/// Returns the changes of a port by a fault: that it fails and, if ever, that it recovers.
+fn changes(table: &FaultTable, port: PortId) -> Vec<Fault> {
     let after = match table.noticed {
         Noticed::AtOnce => Some(Span::ZERO),
         Noticed::After(time) => Some(time),
@@ -124,8 +121,8 @@ fn changes(table: &FaultTable) -> Vec<(Time, bool, Option<Time>)> {
     // Routing notices a failure that lasts.
     let lasts = |time: &Span| table.up.is_none_or(|up| table.down.saturating_add(*time) < up);
     let after = after.filter(lasts);
-    let change = |at: Time, up| (at, up, after.map(|time| at.saturating_add(time)));
-    [Some(change(table.down, false)), table.up.map(|at| change(at, true))].into_iter().flatten().collect()
+    let change = |at: Time, up| Fault { at, port, up, noticed: after.map(|time| at.saturating_add(time)) };
+    std::iter::once(change(table.down, false)).chain(table.up.map(|at| change(at, true))).collect()
 }
 
 pub(super) fn read_loss(document: &Document, topology: &Topology) -> Result<(Vec<Loss>, Vec<LossTable>)> {
