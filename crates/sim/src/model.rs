@@ -152,6 +152,20 @@ pub struct Class {
     pub at_switches: Option<usize>,
 }
 
+impl Class {
+    /// Returns a class of this priority, of weight 1, with a queue without a limit and without marks.
+    pub fn new(name: &str, priority: u8) -> Class {
+        Class {
+            name: name.into(),
+            priority,
+            weight: 1,
+            limit: Amount::UNLIMITED,
+            marking: None,
+            at_switches: None,
+        }
+    }
+}
+
 /// A limit of a queue in bytes on the wire and in packets, of which the first reached counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Amount {

@@ -239,22 +239,14 @@ fn classes_for(needs: &AllNeeds) -> Result<Vec<Class>, String> {
     let marking =
         marking.map(threshold).map(|threshold| Marking { threshold, at: marks_at(Some(&threshold)) });
     let queue = agreed(&needs.unscheduled_queues, |queue| *queue).map_err(|conflict| conflict.to_string())?;
-    let class = |name: &str, priority| Class {
-        name: name.into(),
-        priority,
-        weight: 1,
-        limit: Amount::UNLIMITED,
-        marking: None,
-        at_switches: None,
-    };
-    let data = Class { marking, ..class(DATA, needs.data_priority()) };
+    let data = Class { marking, ..Class::new(DATA, needs.data_priority()) };
     let ahead = needs.ahead().into_iter().map(|ahead| Class {
         at_switches: ahead.joins_data().then_some(0),
-        ..class(ahead.name, ahead.priority)
+        ..Class::new(ahead.name, ahead.priority)
     });
     let unscheduled = queue.map(|packets| Class {
         limit: Amount { packets, ..Amount::UNLIMITED },
-        ..class(UNSCHEDULED, needs.data_priority() + 1)
+        ..Class::new(UNSCHEDULED, needs.data_priority() + 1)
     });
     Ok(std::iter::once(data).chain(ahead).chain(unscheduled).collect())
 }

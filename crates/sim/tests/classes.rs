@@ -15,17 +15,6 @@ fn at(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-fn class(name: &str, priority: u8) -> Class {
-    Class {
-        name: name.into(),
-        priority,
-        weight: 1,
-        limit: Amount::UNLIMITED,
-        marking: None,
-        at_switches: None,
-    }
-}
-
 /// A star of links of 10 Gbps with these classes at all ports.
 fn with(hosts: u32, classes: [Class; 2]) -> Model {
     let shape = Star { hosts, rate: Rate::gbps(10), delay: Span::from_us(1) };
@@ -69,7 +58,7 @@ fn a_long_queue_of_one_class_marks_no_packet_of_another() {
     for mark_at in [MarkAt::Enqueue, MarkAt::Dequeue] {
         for marked in [0, 1] {
             let threshold = Threshold::Fixed(Amount { bytes: Bytes::new(12 * FRAME), packets: u32::MAX });
-            let mut classes = [class("a", 0), class("b", 0)];
+            let mut classes = [Class::new("a", 0), Class::new("b", 0)];
             classes[marked].marking = Some(Marking { threshold, at: mark_at });
             let marks = |crowded: usize| {
                 let mut model = with(4, classes.clone());
@@ -88,7 +77,7 @@ fn a_long_queue_of_one_class_marks_no_packet_of_another() {
 #[test]
 fn a_full_queue_of_one_class_drops_no_packet_of_another() {
     for limited in [0, 1] {
-        let mut classes = [class("a", 0), class("b", 0)];
+        let mut classes = [Class::new("a", 0), Class::new("b", 0)];
         classes[limited].limit = Amount { bytes: Bytes::new(12 * FRAME), packets: u32::MAX };
         let lost = |crowded: usize| {
             let mut model = with(4, classes.clone());
@@ -109,7 +98,7 @@ fn under_dynamic_thresholds_the_queue_of_each_class_counts_for_itself() {
     // With n full queues and alpha 1, each holds q = size - n q.
     for (crowds, parts) in [(1, 2), (2, 3)] {
         let size = 300 * FRAME;
-        let mut model = with(6, [class("a", 0), class("b", 0)]);
+        let mut model = with(6, [Class::new("a", 0), Class::new("b", 0)]);
         model.switch.shared = Some(SharedBuffer { size: Bytes::new(size), alpha: 1.0 });
         for class in 0..crowds {
             let from = |src| Flow { start: at(0), ..flow(src, 5, 1460 * 2000) };
@@ -126,7 +115,7 @@ fn under_dynamic_thresholds_the_queue_of_each_class_counts_for_itself() {
 #[test]
 fn all_classes_of_a_link_that_fails_lose_what_waits_and_give_its_memory_back() {
     let make = |first: bool| {
-        let mut model = with(8, [class("a", 0), class("b", 1)]);
+        let mut model = with(8, [Class::new("a", 0), Class::new("b", 1)]);
         model.switch.shared = Some(SharedBuffer { size: Bytes::new(300 * FRAME), alpha: 8.0 });
         let burst = |src, dst, us| Flow { start: at(us), ..flow(src, dst, 1460 * 200) };
         if first {

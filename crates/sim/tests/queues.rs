@@ -78,14 +78,7 @@ fn a_port_marks_exactly_the_frames_that_find_more_than_the_threshold() {
 
 #[test]
 fn a_class_of_higher_priority_goes_first_and_equal_ones_share_by_weight() {
-    let class = |name: &str, priority, weight| Class {
-        name: name.into(),
-        priority,
-        weight,
-        limit: Amount::UNLIMITED,
-        marking: None,
-        at_switches: None,
-    };
+    let class = |name: &str, priority, weight| Class { weight, ..Class::new(name, priority) };
     let shares = |classes: Vec<Class>| {
         let mut model = quiet(star(3));
         model.switch.classes = classes.clone();

@@ -222,21 +222,13 @@ impl Arbiter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Amount;
 
     fn id(class: usize) -> ClassId {
         ClassId::from_index(class)
     }
 
     fn class(priority: u8, weight: u32) -> Class {
-        Class {
-            name: String::new(),
-            priority,
-            weight,
-            limit: Amount::UNLIMITED,
-            marking: None,
-            at_switches: None,
-        }
+        Class { weight, ..Class::new("", priority) }
     }
 
     #[test]
