@@ -5,8 +5,8 @@ mod common;
 use clearway_proto::TRANSPORTS;
 use clearway_sim::model::*;
 use clearway_sim::{CheckpointError, Ended, Partition, Results, Simulation, Spool, Store, Table, Values};
-use clearway_topology::PortId;
-use clearway_units::{Span, Time};
+use clearway_topology::{LeafSpine, NodeId, PortId};
+use clearway_units::{Rate, Span, Time};
 use common::{any_cut, mixes};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -350,6 +350,39 @@ fn flow_control_and_notifications_go_on_with_any_number_of_threads() {
         assert!(control.pauses > 20, "{transport}: {} pauses", control.pauses);
         assert_eq!(whole.summary.cnps > 20, cnps, "{transport}: {} notifications", whole.summary.cnps);
     }
+}
+
+#[test]
+fn a_run_that_goes_on_knows_those_failures_that_routing_had_noticed_and_no_others() {
+    let rate = Rate::gbps(10);
+    let shape = LeafSpine {
+        leaves: 2,
+        spines: 4,
+        hosts_per_leaf: 16,
+        rate,
+        uplink_rate: rate,
+        ..LeafSpine::default()
+    };
+    let mut model = common::quiet(shape.build().unwrap());
+    let at = |us| Time::ZERO + Span::from_us(us);
+    let flow = |src, us| Flow { start: at(us), ..common::flow(src, 16 + src, 20_000) };
+    common::add(&mut model, &common::transport("dctcp"), (0..16).map(|src| flow(src, 200)).collect());
+    model.stop = Some(at(5_000));
+    let leaf = model.topology.port(model.topology.ports_of(NodeId(0))[0]).to;
+    let ports = model.topology.ports_of(leaf).iter().copied();
+    let ups: Vec<PortId> =
+        ports.filter(|&port| !model.topology.is_host(model.topology.port(port).to)).collect();
+    let fault = |port, us, noticed: Option<u64>| Fault {
+        noticed: noticed.map(at),
+        ..Fault::at_once(at(us), port, false)
+    };
+    // At 150 us, before any flow starts, routing knows of the first failure alone.
+    model.faults =
+        vec![fault(ups[0], 20, Some(40)), fault(ups[1], 100, Some(3_000)), fault(ups[2], 100, None)];
+    let whole = common::run(&model);
+    assert!(whole.ports.u64s("drops_down")[ups[1].index()] > 0, "flows start on a path that is down");
+    let there = Break { events: 0, span: Span::from_us(150), parts: 2 };
+    assert!(shown(&broken(&model, 1, [there])) == shown(&whole));
 }
 
 #[test]
