@@ -46,7 +46,7 @@ STEPS, MORE = 8, 100
 
 @pytest.fixture(autouse=True)
 def heeded() -> Iterator[None]:
-    """Lets commands heed the signals also where these tests run under `nohup`, which hands its deafness down."""
+    """Lets commands heed the signals also where these tests run under `nohup`, whose children ignore SIGHUP."""
     ignored = [number for number in SIGNALS if signal.getsignal(number) is signal.SIG_IGN]
     for number in ignored:
         signal.signal(number, signal.SIG_DFL)
