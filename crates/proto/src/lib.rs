@@ -41,7 +41,9 @@ mod transport;
 pub use endpoint::{
     Cx, Endpoint, Env, Framing, Gauges, Rare, Receiver, ReceiverVisitor, Sender, SenderVisitor, Stats,
 };
-pub use mechanism::{MechanismInfo, NoConstants, NoMechanism, PortMechanism, PortState, Sees};
+pub use mechanism::{
+    Change, MechanismInfo, NoConstants, NoMechanism, PortMechanism, PortState, Reason, Sees, Verdict,
+};
 pub use needs::{Acks, CreditNeeds, MarkingNeeds, Needs};
 pub use packet::{
     CreditAnswer, CreditRequest, Extra, Flags, HOPS_MAX, Header, Hop, Hops, Kind, Packet, SackBlock,

@@ -1,14 +1,16 @@
 //! The trait [`PortMechanism`]: the work of a transport at the output ports of switches, besides queueing, marking and
 //! credit limits.
 //!
-//! A mechanism sees the packets that arrive at its port, those that leave it, or both. It may write into the packets
-//! that leave, have a timer, and ask for congestion notification packets (CNPs) to the senders of flows.
+//! A mechanism sees the packets that arrive at its port, those that leave it, or both. It votes on what becomes of those
+//! that arrive ([`Verdict`]), may write into those that leave, have a timer, and ask for congestion notification packets
+//! (CNPs) to the senders of flows.
 //!
 //! The driver of a mechanism follows one rule. Each packet that arrives, dropped later or not, goes to
-//! [`PortMechanism::on_arrival`] if [`PortMechanism::SEES_ARRIVALS`] has it; each packet that leaves for the link goes
-//! to [`PortMechanism::on_departure`] if [`PortMechanism::SEES_DEPARTURES`] has it. [`PortMechanism::on_timeout`] is
-//! called at [`PortMechanism::next_timeout`], and then [`PortMechanism::poll_cnp`] until it returns `None`. A call too
-//! early is harmless.
+//! [`PortMechanism::on_arrival`] if [`PortMechanism::SEES_ARRIVALS`] has it, and the driver carries the verdict out. A packet
+//! of data for which there is no room then goes to [`PortMechanism::on_full`], unless that has changed it before. Each packet
+//! that leaves for the link goes to [`PortMechanism::on_departure`] if [`PortMechanism::SEES_DEPARTURES`] has it.
+//! [`PortMechanism::on_timeout`] is called at [`PortMechanism::next_timeout`], and then [`PortMechanism::poll_cnp`] until it
+//! returns `None`. A call too early is harmless.
 
 use crate::packet::{Extra, Flags, Kind, Packet};
 use clearway_schema::{Declared, Spec, declare};
@@ -25,6 +27,40 @@ pub struct PortState {
     pub queued: u64,
     /// The bytes sent so far.
     pub sent: u64,
+}
+
+/// What a port does with a packet that arrives, as its mechanism has voted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// The packet goes on as it is.
+    Keep,
+    /// The packet goes on, changed.
+    Change(Change),
+    /// The packet is dropped, and counts under this reason.
+    Drop(Reason),
+    /// The packet goes back to its sender, changed, over the links by which it came; it is flagged [`Flags::RETURNED`]. Only
+    /// mechanisms that say [`PortMechanism::RETURNS`] vote so.
+    Return(Change),
+}
+
+/// The reason for which a mechanism drops a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// There is no room.
+    Full,
+    /// The mechanism drops it, though there may be room.
+    Vote,
+}
+
+/// The changes of a packet. The default changes nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Change {
+    /// The packet is marked ([`Flags::ECN_CE`]), if it may carry marks.
+    pub marks: bool,
+    /// The packet is cut to so many bytes on the wire, without payload ([`Packet::trim`]).
+    pub trim_to: Option<u32>,
+    /// The packet is in the class of its transport's packets of this kind, here and at the ports to come.
+    pub class_of: Option<Kind>,
 }
 
 /// The packets that a mechanism sees, so that a port does nothing for others.
@@ -73,15 +109,27 @@ pub trait PortMechanism: Debug + Sized {
     const SEES_DEPARTURES: Sees = Sees::Nothing;
     /// True if the mechanism asks for CNPs, which then have a class of their own.
     const SENDS_CNPS: bool = false;
+    /// True if the mechanism may drop packets for which there is room ([`Reason::Vote`]).
+    const DROPS: bool = false;
+    /// True if the mechanism may return packets to their senders ([`Verdict::Return`]).
+    const RETURNS: bool = false;
 
     /// Makes the mechanism of a port whose link has this rate.
     fn new(config: &Self::Config, rate: Rate) -> Self;
 
-    /// Handles a packet that arrives and may still be dropped. `flow` names its flow if the flow's sender reacts to CNPs
+    /// Votes on a packet that arrives and may still find no room. `flow` names its flow if the flow's sender reacts to CNPs
     /// ([`Needs::cnps`](crate::Needs::cnps)); no other flow ever has the same name. A flow without a name can't be
     /// notified.
-    fn on_arrival(&mut self, packet: &Packet, flow: Option<u64>, port: PortState) {
+    fn on_arrival(&mut self, packet: &Packet, flow: Option<u64>, port: PortState) -> Verdict {
         let _ = (packet, flow, port);
+        Verdict::Keep
+    }
+
+    /// Votes on a packet of data for which the queue of its class, or the memory, has no room. If it is kept as it is, it is
+    /// dropped; if it is changed, it is tried once more.
+    fn on_full(&mut self, packet: &Packet, port: PortState) -> Verdict {
+        let _ = (packet, port);
+        Verdict::Keep
     }
 
     /// Handles a packet that leaves for the link. `extra` is `None` unless the packet is flagged
@@ -133,6 +181,10 @@ pub struct MechanismInfo {
     pub name: &'static str,
     /// True if the mechanism asks for CNPs, as [`PortMechanism::SENDS_CNPS`].
     pub sends_cnps: bool,
+    /// True if the mechanism drops packets, as [`PortMechanism::DROPS`].
+    pub drops: bool,
+    /// True if the mechanism returns packets, as [`PortMechanism::RETURNS`].
+    pub returns: bool,
     prefix: &'static str,
     constants: &'static [Spec],
     keyed: &'static [&'static str],
@@ -144,6 +196,8 @@ impl MechanismInfo {
         MechanismInfo {
             name: M::NAME,
             sends_cnps: M::SENDS_CNPS,
+            drops: M::DROPS,
+            returns: M::RETURNS,
             prefix: M::PREFIX,
             constants: M::Config::SPECS,
             keyed: M::KEYS,

@@ -28,7 +28,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns true if packets of this kind go to the receiving end of a flow, false if they go to the sending end.
+    /// Returns true if packets of this kind go to the receiving end of a flow, false if they go to the sending end. A packet that
+    /// a port sent back goes to the other one ([`Packet::is_for_receiver`]).
     #[inline]
     pub const fn is_for_receiver(self) -> bool {
         matches!(self, Kind::Data | Kind::Syn | Kind::CreditRequest | Kind::CreditStop)
@@ -189,6 +190,10 @@ impl Flags {
     pub const EMPTY: Flags = Flags(1 << 7);
     /// Ports on the way write their state into the packet ([`Extra::Hops`]; HPCC's telemetry).
     pub const TELEMETRY: Flags = Flags(1 << 8);
+    /// A port cut the packet to its header ([`Packet::trim`]).
+    pub const TRIMMED: Flags = Flags(1 << 9);
+    /// A port sent the packet back to its sender: it goes to the end from which it came.
+    pub const RETURNED: Flags = Flags(1 << 10);
 
     /// Returns true if all bits of `other` are set.
     #[inline]
@@ -288,6 +293,20 @@ impl Packet {
     #[inline]
     pub const fn payload(&self) -> u32 {
         self.payload as u32
+    }
+
+    /// Cuts the packet to `wire` bytes on the wire, or leaves its size if it is smaller, and takes its payload away. The header
+    /// still says which bytes it carried from.
+    pub fn trim(&mut self, wire: u32) {
+        self.payload = 0;
+        self.wire = self.wire.min(wire);
+        self.flags.set(Flags::TRIMMED);
+    }
+
+    /// Returns true if the packet goes to the receiving end of its flow, false if it goes to the sending end.
+    #[inline]
+    pub const fn is_for_receiver(&self) -> bool {
+        self.kind().is_for_receiver() && !self.flags.has(Flags::RETURNED)
     }
 
     /// Returns the bytes of the flow that a data packet carries, as offsets; an empty range at 0 for other packets.
@@ -401,6 +420,25 @@ impl Extra {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_packet_that_is_trimmed_keeps_its_header_and_never_grows() {
+        let mut packet = Packet::data(Header::data(7_300), 1460, 1538, Time::from_ps(5));
+        packet.trim(84);
+        assert_eq!((packet.wire, packet.payload(), packet.range()), (84, 0, 7_300..7_300));
+        assert!(packet.flags.has(Flags::TRIMMED) && packet.sent == Time::from_ps(5));
+        packet.trim(200);
+        assert_eq!(packet.wire, 84);
+    }
+
+    #[test]
+    fn a_packet_that_is_returned_goes_to_the_end_from_which_it_came() {
+        let data = Packet::data(Header::data(0), 1460, 1538, Time::ZERO);
+        assert!(data.is_for_receiver());
+        assert!(!data.with_flags(Flags::RETURNED).is_for_receiver());
+        let ack = Packet::control(Header::Cnp, 84, Time::ZERO);
+        assert!(!ack.is_for_receiver() && !ack.with_flags(Flags::RETURNED).is_for_receiver());
+    }
 
     #[test]
     fn a_list_of_hops_takes_over_the_entries_of_another_and_no_more() {

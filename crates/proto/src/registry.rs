@@ -2,7 +2,7 @@
 //! brings, takes a folder beside this file and a line at its end.
 
 use crate::endpoint::{Env, Receiver, ReceiverVisitor, Sender, SenderVisitor};
-use crate::mechanism::{MechanismInfo, PortMechanism, PortState, Sees};
+use crate::mechanism::{MechanismInfo, PortMechanism, PortState, Sees, Verdict};
 use crate::needs::Needs;
 use crate::packet::{Extra, Packet};
 use crate::shelf::Shelf;
@@ -228,17 +228,23 @@ macro_rules! transports {
                 match self { $(AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_DEPARTURES,)+ }
             }
 
-            /// Calls [`PortMechanism::on_arrival`]. Returns true if the mechanism has another next timeout since.
+            /// Calls [`PortMechanism::on_arrival`]. Returns its verdict, and true if the mechanism has another next timeout
+            /// since.
             #[inline(always)]
-            pub fn on_arrival(&mut self, packet: &Packet, flow: Option<u64>, port: PortState) -> bool {
+            pub fn on_arrival(&mut self, packet: &Packet, flow: Option<u64>, port: PortState) -> (Verdict, bool) {
                 match self { $(AnyMechanism::$Variant(mechanism) => {
                     if <MechanismOf<$Transport>>::SEES_ARRIVALS == Sees::Nothing {
-                        return false;
+                        return (Verdict::Keep, false);
                     }
                     let before = mechanism.next_timeout();
-                    mechanism.on_arrival(packet, flow, port);
-                    mechanism.next_timeout() != before
+                    let verdict = mechanism.on_arrival(packet, flow, port);
+                    (verdict, mechanism.next_timeout() != before)
                 })+ }
+            }
+
+            /// Calls [`PortMechanism::on_full`].
+            pub fn on_full(&mut self, packet: &Packet, port: PortState) -> Verdict {
+                match self { $(AnyMechanism::$Variant(mechanism) => mechanism.on_full(packet, port),)+ }
             }
 
             /// Calls [`PortMechanism::on_departure`].

@@ -6,6 +6,7 @@
 
 #[doc(hidden)]
 pub mod bare;
+mod classes;
 mod engine;
 mod estimate;
 mod fast_paths;

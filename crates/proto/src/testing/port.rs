@@ -3,7 +3,7 @@
 
 use super::network::PortConfig;
 use crate::port::{CreditLimiter, CreditRoom, MarkAt, StepMarker};
-use crate::{AnyMechanism, CreditNeeds, Extra, Flags, Packet, PortState};
+use crate::{AnyMechanism, Change, CreditNeeds, Extra, Flags, Packet, PortState, Verdict};
 use clearway_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
 
@@ -72,15 +72,25 @@ impl Port {
     /// A packet arrives: it joins the queue, or is dropped.
     pub fn arrive(&mut self, mut item: Travelling, now: Time) {
         let state = self.state(now);
-        if let Some(mechanism) =
-            self.mechanism.as_mut().filter(|mechanism| mechanism.sees_arrivals().has(&item.packet))
-        {
-            mechanism.on_arrival(&item.packet, Some(item.flow as u64), state);
-        }
         self.seen.packets += 1;
         self.seen.max = self.seen.max.max(self.queued);
         self.seen.sum += self.queued;
-        if self.queued + item.packet.wire as u64 > self.config.buffer {
+        if let Some(mechanism) =
+            self.mechanism.as_mut().filter(|mechanism| mechanism.sees_arrivals().has(&item.packet))
+        {
+            let (verdict, _) = mechanism.on_arrival(&item.packet, Some(item.flow as u64), state);
+            if !carry_out(verdict, &mut item.packet) {
+                self.seen.dropped += 1;
+                return;
+            }
+        }
+        let mut has_room = self.queued + item.packet.wire as u64 <= self.config.buffer;
+        if let Some(mechanism) = self.mechanism.as_mut().filter(|_| !has_room) {
+            let verdict = mechanism.on_full(&item.packet, state);
+            // Notices of what was cut have priority at real ports, and always find room here.
+            has_room = verdict != Verdict::Keep && carry_out(verdict, &mut item.packet);
+        }
+        if !has_room {
             self.seen.dropped += 1;
             return;
         }
@@ -109,6 +119,21 @@ impl Port {
             mechanism.on_departure(&mut item.packet, extra, state);
         }
         Some((item, self.free_at))
+    }
+}
+
+/// Changes a packet as a mechanism has voted. Returns whether it goes on: a port of a pair returns none, and drops it instead.
+fn carry_out(verdict: Verdict, packet: &mut Packet) -> bool {
+    match verdict {
+        Verdict::Keep => true,
+        Verdict::Drop(_) | Verdict::Return(_) => false,
+        Verdict::Change(Change { marks, trim_to, class_of: _ }) => {
+            if marks && packet.flags.has(Flags::ECN_CAPABLE) {
+                packet.flags.set(Flags::ECN_CE);
+            }
+            trim_to.into_iter().for_each(|wire| packet.trim(wire));
+            true
+        }
     }
 }
 

@@ -330,8 +330,8 @@ impl ReceiverVisitor for ReadGauges {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ends::Classes;
     use super::*;
+    use crate::classes::Classes;
     use crate::ids::{ClassId, HostId, Id};
     use crate::net::Route;
     use crate::ports::network_for;

@@ -6,7 +6,7 @@ use super::shims::Shims;
 use crate::engine::{AHEAD, EventKind, exceeds_cache, prefetch_lines};
 use crate::ids::{ClassId, FlowSlot, HostId, IdVec, NicId, PacketId, ShimId};
 use crate::model::{Delay, Model};
-use crate::net::{ControlWork, Network, Next};
+use crate::net::{ControlWork, Network, fetch, pipeline};
 use clearway_proto::{Entity, Rng, Shim};
 use clearway_topology::{PortId, Topology};
 use clearway_units::{Span, Time};
@@ -59,12 +59,12 @@ impl Hosts {
     /// Fetches the ends that the next events need: those of one bucket are sorted already, so that is known.
     #[inline]
     pub fn look_ahead(&self, net: &Network) {
-        if let Some((is_for_receiver, slot)) = net.works_at_end(AHEAD * 2) {
+        if let Some((is_for_receiver, slot)) = fetch::works_at_end(net, AHEAD * 2) {
             let place =
                 if is_for_receiver { self.receivers.address(slot) } else { self.senders.address(slot) };
             prefetch_lines(place, END_LINES);
         }
-        if let Some((is_for_receiver, slot)) = net.works_at_end(AHEAD) {
+        if let Some((is_for_receiver, slot)) = fetch::works_at_end(net, AHEAD) {
             let place = if is_for_receiver {
                 self.receivers.get(slot).map(|end| self.receivers.protocols.address(end.receiver))
             } else {
@@ -81,7 +81,7 @@ impl Hosts {
             return true;
         }
         let routed = &net.slab[id];
-        let (flow, is_for_receiver) = (routed.flow, routed.packet.kind().is_for_receiver());
+        let (flow, is_for_receiver) = (routed.flow, routed.packet.is_for_receiver());
         let end = if is_for_receiver {
             self.receivers.get(flow).map(|receiving| &receiving.end)
         } else {
@@ -100,36 +100,32 @@ impl Hosts {
     #[inline]
     pub fn use_any_port(&mut self, port: PortId, net: &mut Network) {
         match net.ports[port].nic {
-            None => net.use_switch_port(port),
+            None => pipeline::use_switch_port(net, port),
             Some(_) => self.use_port(port, net),
         }
     }
 
     /// Lets a host's port send what it can at once, and sees to it that it wakes for the rest.
     pub fn use_port(&mut self, port: PortId, net: &mut Network) {
-        let Some(nic) = net.nic_alone(port) else { return self.use_port_in_turn(port, net) };
-        if let Some((class, slot)) = net.turn_alone(nic)
+        let Some(nic) = pipeline::nic_alone(net, port) else { return self.use_port_in_turn(port, net) };
+        if let Some((class, slot)) = pipeline::turn_alone(net, port, nic)
             && !self.pull_from(slot, port, nic, class, net)
         {
             self.pull(port, nic, class, net);
         }
-        net.rearm_for_flows(port, nic);
+        pipeline::rearm_for_flows(net, port);
     }
 
     /// As [`Hosts::use_port`], where other packets than those of flows may wait, or the port may not be used.
     #[inline(never)]
     fn use_port_in_turn(&mut self, port: PortId, net: &mut Network) {
-        if net.ports[port].is_free(net.now()) {
-            match net.next(port) {
-                Next::Pull(class) => {
-                    let nic = net.ports[port].nic.expect("a port that has flows has a NIC");
-                    self.pull(port, nic, class, net);
-                }
-                Next::Send(id) => net.transmit(port, id),
-                Next::Rest => {}
-            }
+        if net.ports[port].is_free(net.now())
+            && let Some(class) = pipeline::send_next(net, port)
+        {
+            let nic = net.ports[port].nic.expect("a port that has flows has a NIC");
+            self.pull(port, nic, class, net);
         }
-        net.rearm(port);
+        pipeline::rearm(net, port);
     }
 
     /// Asks the flows of a class in turn for a packet, until one has it.
@@ -168,11 +164,10 @@ impl Hosts {
         }
         if pulled.port != port {
             // The path starts at another port of a host that has several.
-            net.send_aside(pulled.port, pulled.id);
+            pipeline::hand_aside(net, pulled.port, pulled.id);
             return false;
         }
-        net.charge_pull(port, class, pulled.wire);
-        net.transmit(port, pulled.id);
+        pipeline::transmit_pulled(net, port, class, pulled.id);
         true
     }
 
@@ -206,9 +201,9 @@ impl Hosts {
         let nic = net.nic(port);
         nic.settle_before(now);
         let has_any = nic.has_any();
-        match net.nic_alone(port).filter(|_| !has_any) {
+        match pipeline::nic_alone(net, port).filter(|_| !has_any) {
             None => self.wait_for_turn(port, class, slot, net),
-            Some(nic) if self.pull_from(slot, port, nic, class, net) => net.rearm_for_flows(port, nic),
+            Some(nic) if self.pull_from(slot, port, nic, class, net) => pipeline::rearm_for_flows(net, port),
             Some(_) => self.use_port(port, net),
         }
     }
@@ -251,7 +246,7 @@ impl Hosts {
                 self.finished.push(slot);
             }
             has_more = pulled.more;
-            net.send_aside(pulled.port, pulled.id);
+            pipeline::hand_aside(net, pulled.port, pulled.id);
         }
     }
 

@@ -2,10 +2,11 @@
 //! different threads: each belongs to its host.
 
 use super::messages::Messages;
-use crate::ids::{ClassId, EndId, FlowSlot, HostId, IdVec, ShimId, TrafficId};
+use crate::classes::Classes;
+use crate::ids::{EndId, FlowSlot, HostId, IdVec, ShimId, TrafficId};
 use crate::net::Route;
 use crate::timer::Timer;
-use clearway_proto::{Kind, Place, Receivers, Rng, Senders, Stats};
+use clearway_proto::{Place, Receivers, Rng, Senders, Stats};
 use serde::{Deserialize, Serialize};
 
 /// One end of a flow, its protocol left out.
@@ -48,38 +49,6 @@ impl End {
             host,
             route,
             in_network: 0,
-        }
-    }
-}
-
-/// The classes of a flow's packets at every port.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Classes {
-    /// The class of data, and of all kinds of packets that have none below.
-    pub data: ClassId,
-    /// The class of acknowledgements.
-    pub ack: ClassId,
-    /// The class of credits, among the classes of credits.
-    pub credit: ClassId,
-    /// The class of congestion notification packets.
-    pub cnp: ClassId,
-    /// The class of unscheduled data, which is sent without a credit. Another one than `data` if the flow sends any.
-    pub unscheduled: ClassId,
-}
-
-impl Classes {
-    /// Returns the class of a packet of a kind, unless it is unscheduled data.
-    #[inline]
-    pub fn of(&self, kind: Kind) -> ClassId {
-        if kind == Kind::Credit { self.credit } else { self.of_other(kind) }
-    }
-
-    #[inline(never)]
-    fn of_other(&self, kind: Kind) -> ClassId {
-        match kind {
-            Kind::Ack | Kind::Nack => self.ack,
-            Kind::Cnp => self.cnp,
-            _ => self.data,
         }
     }
 }
@@ -268,15 +237,6 @@ impl<T: OneEnd> Ends<T> {
 mod tests {
     use super::*;
     use crate::ids::Id;
-
-    #[test]
-    fn each_kind_of_packet_has_its_class() {
-        let [data, ack, credit, cnp, unscheduled] = [0, 1, 2, 3, 4].map(ClassId::from_index);
-        let classes = Classes { data, ack, credit, cnp, unscheduled };
-        assert_eq!([Kind::Ack, Kind::Nack].map(|kind| classes.of(kind)), [ack; 2]);
-        assert_eq!([Kind::Credit, Kind::Cnp].map(|kind| classes.of(kind)), [credit, cnp]);
-        assert_eq!([Kind::Data, Kind::SynAck].map(|kind| classes.of(kind)), [data; 2]);
-    }
 
     impl OneEnd for &'static str {
         type Protocols = Vec<&'static str>;

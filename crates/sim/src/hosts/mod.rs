@@ -23,5 +23,5 @@ mod shims;
 
 pub use drive::Input;
 pub use driver::Hosts;
-pub use ends::{Classes, End, FlowName, Receiving, Sending};
+pub use ends::{End, FlowName, Receiving, Sending};
 pub use flow_snapshot::{FlowSnapshot, Shown};

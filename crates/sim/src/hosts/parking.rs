@@ -17,7 +17,7 @@ use super::ends::End;
 use crate::engine::EventKind;
 use crate::fast_paths::tests_forbid;
 use crate::ids::FlowSlot;
-use crate::net::Network;
+use crate::net::{Network, pipeline};
 use clearway_topology::PortId;
 use clearway_units::Time;
 
@@ -60,7 +60,7 @@ impl End {
         }
         // The port wakes for it no longer, unless it does for another reason.
         net.ports[port].wake_at = Time::MAX;
-        net.rearm(port);
+        pipeline::rearm(net, port);
     }
 
     /// The end is about to be woken at `at`. A flow of its host whose pace ends then and that was parked before goes first.

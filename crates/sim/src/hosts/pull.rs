@@ -15,8 +15,6 @@ pub struct Pulled {
     pub id: PacketId,
     /// The port with which its path starts.
     pub port: PortId,
-    /// Its size on the wire.
-    pub wire: u32,
     /// The end has more to send.
     pub more: bool,
     /// The end has more to send from this time on, before the packet has left, and is not woken for it.
@@ -86,7 +84,7 @@ impl Sending {
             arm_timer(net, end, turn.min(other), EventKind::SenderTimer(slot));
         }
         let has_finished = note_finished(net, end, polled.is_finished);
-        let (wire, more) = (packet.wire, polled.more);
-        Some(Pulled { id, port, wire, more, parks_until: parks.then_some(turn), has_finished })
+        let more = polled.more;
+        Some(Pulled { id, port, more, parks_until: parks.then_some(turn), has_finished })
     }
 }

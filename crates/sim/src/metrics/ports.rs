@@ -127,11 +127,11 @@ impl Ports<'_> {
 
     /// Returns the columns of packets sent.
     fn sent(&self) -> [Described; 5] {
-        let sent = |port: PortId| self.nets.of(port).sent(port);
+        let sent = |port: PortId| self.nets.look(port).sent();
         let seconds = self.nets.now().as_secs_f64();
         let utilisation = |port: PortId| {
             let net = self.nets.of(port);
-            if seconds > 0.0 { net.used(port).share(net.ports[port].rate, seconds) } else { 0.0 }
+            if seconds > 0.0 { net.look(port).used().share(net.ports[port].rate, seconds) } else { 0.0 }
         };
         [
             ("tx_packets", "packets", "packets sent, data and control", self.ints(|p| sent(p).packets)),
@@ -155,20 +155,20 @@ impl Ports<'_> {
                 "queue_max_bytes",
                 "B",
                 "most bytes that waited in any one class but the credits'; the frame being sent is not counted",
-                self.ints(|p| nets.of(p).queue_max_bytes(p)),
+                self.ints(|p| nets.look(p).queue_max_bytes()),
             ),
             (
                 "queue_mean_bytes",
                 "B",
                 "bytes that waited, all classes but the credits', averaged over the run",
-                self.reals(|p| nets.of(p).queue_mean_bytes(p)),
+                self.reals(|p| nets.look(p).queue_mean_bytes()),
             ),
             (
                 "credit_queue_max",
                 "credits",
                 "most credits that waited in any one class of them",
                 self.ints(|p| {
-                    nets.of(p).credit_queues(p).map(|queue| queue.packets_max() as u64).max().unwrap_or(0)
+                    nets.look(p).credit_queues().map(|queue| queue.packets_max() as u64).max().unwrap_or(0)
                 }),
             ),
             (
@@ -176,7 +176,7 @@ impl Ports<'_> {
                 "credits",
                 "credits that waited, averaged over the run",
                 self.reals(|p| {
-                    nets.of(p).credit_queues(p).fold(0.0, |sum, queue| sum + queue.packets_mean(now))
+                    nets.look(p).credit_queues().fold(0.0, |sum, queue| sum + queue.packets_mean(now))
                 }),
             ),
         ]
@@ -185,7 +185,7 @@ impl Ports<'_> {
     /// Returns the column of what packets that came found waiting. Most runs were recorded without it, so the hash
     /// leaves it out.
     fn met(&self) -> Described {
-        let mean = |port| self.nets.of(port).queue_mean_arrivals_bytes(port);
+        let mean = |port| self.nets.look(port).queue_mean_arrivals_bytes();
         (
             "queue_mean_arrivals_bytes",
             "B",
@@ -201,10 +201,10 @@ impl Ports<'_> {
             "marks",
             "packets",
             "packets that got an ECN mark here",
-            self.ints(|p| self.nets.of(p).marks(p)),
+            self.ints(|p| self.nets.look(p).marks()),
         );
         let dropped = |why: DropReason| {
-            (why.column(), why.unit(), why.meaning(), self.ints(|p| self.nets.of(p).drops(p)[why]))
+            (why.column(), why.unit(), why.meaning(), self.ints(|p| self.nets.look(p).drops()[why]))
         };
         std::iter::once(marks).chain(DropReason::ALL.map(dropped))
     }

@@ -100,6 +100,7 @@ quantities! {
     DropsLoss = "drops_loss_packets";
     DropsDown = "drops_down_packets";
     DropsCredit = "dropped_credits";
+    DropsVote = "drops_vote_packets";
     Marks = "marked_packets";
     Pauses = "pauses";
     Paused = "paused_s";
@@ -113,6 +114,7 @@ impl Quantity {
             DropReason::Credit => Quantity::DropsCredit,
             DropReason::Loss => Quantity::DropsLoss,
             DropReason::Down => Quantity::DropsDown,
+            DropReason::Vote => Quantity::DropsVote,
         }
     }
 }
@@ -207,14 +209,14 @@ impl Sampler {
         let net = nets.of(port);
         match at.probe() {
             Probe::Queue(_) => {
-                self.push(at, Quantity::QueueBytes, net.queued_bytes(port) as f64);
+                self.push(at, Quantity::QueueBytes, net.look(port).queued_bytes() as f64);
             }
             Probe::CreditQueue(_) => {
-                let waiting: u32 = net.credit_queues(port).map(|queue| queue.packets()).sum();
+                let waiting: u32 = net.look(port).credit_queues().map(|queue| queue.packets()).sum();
                 self.push(at, Quantity::QueueCredits, f64::from(waiting));
             }
             Probe::PortRate(_) => {
-                let sent = self.since(at, Quantity::PortRate, net.sent(port).bytes);
+                let sent = self.since(at, Quantity::PortRate, net.look(port).sent().bytes);
                 self.push(at, Quantity::PortRate, sent * 8.0 / at.seconds());
             }
             Probe::Drops(_) => {
@@ -223,18 +225,21 @@ impl Sampler {
                     DropReason::Buffer | DropReason::Credit => true,
                     DropReason::Loss => !at.model.loss.is_empty(),
                     DropReason::Down => !at.model.faults.is_empty(),
+                    DropReason::Vote => {
+                        at.model.switch.mechanism.as_ref().is_some_and(|mechanism| mechanism.info().drops)
+                    }
                 };
                 for (why, count) in
-                    net.drops(port).iter().filter(|(why, _)| why.is_loss() && is_possible(*why))
+                    net.look(port).drops().iter().filter(|(why, _)| why.is_loss() && is_possible(*why))
                 {
                     self.count(at, Quantity::dropped(why), count);
                 }
             }
             Probe::Marks(_) => {
-                self.count(at, Quantity::Marks, net.marks(port));
+                self.count(at, Quantity::Marks, net.look(port).marks());
             }
             Probe::CreditDrops(_) => {
-                self.count(at, Quantity::DropsCredit, net.drops(port)[DropReason::Credit]);
+                self.count(at, Quantity::DropsCredit, net.look(port).drops()[DropReason::Credit]);
             }
             Probe::Pauses(_) => {
                 let (pauses, paused) = nets.stopped(port).unwrap_or_default();

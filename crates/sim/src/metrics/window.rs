@@ -62,12 +62,12 @@ impl Counts {
         let net = nets.of(port);
         let now = net.now();
         Counts {
-            used: net.used(port),
-            data_bytes: net.sent(port).payload,
-            marks: net.marks(port),
-            drops: net.drops(port),
-            bytes_area: net.queue_bytes_area(port),
-            credits_area: net.credit_queues(port).map(|queue| queue.packets_area(now)).sum(),
+            used: net.look(port).used(),
+            data_bytes: net.look(port).sent().payload,
+            marks: net.look(port).marks(),
+            drops: net.look(port).drops(),
+            bytes_area: net.look(port).queue_bytes_area(),
+            credits_area: net.look(port).credit_queues().map(|queue| queue.packets_area(now)).sum(),
         }
     }
 }
@@ -230,10 +230,10 @@ impl PortWindow {
         PortWindow {
             utilisation: now.used.since(before.used).share(net.ports[port].rate, seconds),
             data_bytes: now.data_bytes - before.data_bytes,
-            queue_max_bytes: net.queue_max_bytes(port),
+            queue_max_bytes: net.look(port).queue_max_bytes(),
             queue_mean_bytes: (now.bytes_area - before.bytes_area) as f64 / ps,
             credit_queue_max: longest(
-                &mut net.credit_queues(port).map(|queue| u64::from(queue.packets_max())),
+                &mut net.look(port).credit_queues().map(|queue| u64::from(queue.packets_max())),
             ),
             credit_queue_mean: (now.credits_area - before.credits_area) as f64 / ps,
             marks: now.marks - before.marks,

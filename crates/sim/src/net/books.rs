@@ -43,6 +43,8 @@ pub struct Books {
     pub delivered: Count,
     /// The packets that were dropped.
     pub dropped: ByReason<Count>,
+    /// The packets that ports cut to their headers, with the payload that they lost there.
+    pub trimmed: Count,
     /// Congestion notification packets among those sent.
     pub cnps: u64,
     /// Pause frames, which are an affair of neighbours and of which no end knows: sent, and obeyed.
@@ -68,6 +70,7 @@ impl Books {
             sent: self.sent.plus(&other.sent),
             delivered: self.delivered.plus(&other.delivered),
             dropped,
+            trimmed: self.trimmed.plus(&other.trimmed),
             cnps: self.cnps + other.cnps,
             frames: (self.frames.0 + other.frames.0, self.frames.1 + other.frames.1),
         }
@@ -88,6 +91,9 @@ impl Books {
         let lines = |what: &str, of: fn(&Count) -> u64| {
             let mut lines = vec![("sent", of(&self.sent)), ("delivered", of(&self.delivered))];
             lines.extend(DropReason::ALL.map(|why| (why.line(), of(&self.dropped[why]))));
+            // A packet that is trimmed goes on without its payload, and may be trimmed again.
+            let trimmed = of(&Count { packets: 0, ..self.trimmed });
+            lines.extend((trimmed > 0).then_some(("trimmed", trimmed)));
             lines.push(("in flight", of(&in_flight)));
             let accounted: u64 = lines[1..].iter().map(|(_, count)| count).sum();
             if accounted == lines[0].1 {
@@ -124,6 +130,19 @@ mod tests {
         let [packets, _, credits] = books.close(&[&Slab::default()], 0).unwrap();
         assert_eq!(packets[4], ("dropped, random loss", 1));
         assert_eq!(credits[0], ("sent", 1));
+    }
+
+    #[test]
+    fn payload_that_was_trimmed_is_accounted_for_and_the_packet_goes_on() {
+        let mut books = Books::default();
+        let mut packet = Packet::data(Header::data(0), 1460, 1538, Time::ZERO);
+        books.enter(&packet);
+        books.trimmed.add(&packet);
+        packet.trim(84);
+        books.delivered.add(&packet);
+        let [packets, bytes, _] = books.close(&[&Slab::default()], 0).unwrap();
+        assert!(packets.iter().all(|(line, _)| *line != "trimmed"));
+        assert!(bytes.contains(&("trimmed", 1460)) && bytes[1] == ("delivered", 0));
     }
 
     #[test]

@@ -12,17 +12,19 @@ use super::network::Network;
 use super::nics::{Nic, Nics};
 use super::notified::Notified;
 use super::paths::Paths;
+use super::pipeline::Instance;
 use super::plain::PlainQueue;
 use super::port::{ControlWork, Port};
 use super::scheduler::Arbiter;
 use super::slab::Slab;
 use super::unseen::Unseen;
+use crate::classes::Classes;
 use crate::engine::Agenda;
 use crate::ids::{ClassId, Id, IdVec, PartId, QueueId};
-use crate::model::{Class, Model, PortModel};
+use crate::model::{Class, Model, PortModel, Traffic};
 use crate::trace::Recorder;
 use clearway_proto::port::MarkAt;
-use clearway_proto::{Entity, Rng};
+use clearway_proto::{AnyMechanismConfig, Entity, Rng};
 use clearway_topology::{NodeId, PortId};
 use clearway_units::{Bytes, Span, Time};
 
@@ -120,6 +122,19 @@ impl Network {
         plain
     }
 
+    /// Returns the instance of the pipeline for a port that is not plain.
+    fn instance(&self, is_host: bool, has_credits: bool) -> Instance {
+        match self.memory {
+            Memory::Guarded(_) if !is_host && !has_credits && !self.arbiter.has_turns(false) => {
+                Instance::Guarded
+            }
+            _ if has_credits && self.credits.have_one_class() && (is_host || self.lone_class.is_some()) => {
+                Instance::Limited
+            }
+            _ => Instance::General,
+        }
+    }
+
     /// A plain port, whose queue is added to the network.
     fn build_plain_port(&mut self, model: &Model, id: PortId, port: &clearway_topology::Port) -> Port {
         let queues = QueueId::from_index(self.queues.len());
@@ -140,6 +155,7 @@ impl Network {
         let mut made = Port::new(port, queues, model.framing, model.whole_ns);
         let stream = || Rng::stream(model.seed, Entity::Port, (id.0 as u64) << 8 | 1 << 62);
         made.credits = kind.credit.map(|limit| self.credits.add_port(limit, kind, port.rate, stream));
+        made.special.instance = self.instance(is_host, made.credits.is_some());
         if is_host {
             made.nic = Some(self.nics.push(Nic::new(kind.classes.len())));
             made.control.set(ControlWork::QUEUES_DATA, model.host.queues_data);
@@ -147,10 +163,18 @@ impl Network {
             let protocol = mechanism.build(port.rate);
             made.special.sees_arrivals = protocol.sees_arrivals();
             made.special.sees_departures = protocol.sees_departures();
-            made.special.mechanism = Some(self.mechanisms.push(Mechanism::new(protocol, id)));
+            made.special.mechanism =
+                Some(self.mechanisms.push(Mechanism::new(protocol, id, classes_of(model, mechanism))));
         }
         made
     }
+}
+
+/// The classes of the packets of the transport that brings a mechanism: of the first entry of traffic that does.
+fn classes_of(model: &Model, mechanism: &AnyMechanismConfig) -> Classes {
+    let brings = |entry: &&Traffic| entry.transport.mechanism().as_ref() == Some(mechanism);
+    let entry = model.traffic.iter().find(brings);
+    entry.map_or(Classes::ONE, |entry| Classes::new(model, entry))
 }
 
 /// The rules of a class at a port, which marks at random with a stream of its own.

@@ -66,7 +66,7 @@ impl CreditClasses {
 
     /// Takes the credit whose turn it is, if its own limit and the `common` one let it pass.
     #[cold]
-    pub fn next(&mut self, at: CreditsId, common: &mut CreditLimiter, now: Time) -> Option<PacketId> {
+    pub fn next(&mut self, at: CreditsId, common: &mut CreditLimiter, now: Time) -> Option<WaitingCredit> {
         let (class, wire) = self.pick(at, now)?;
         if !common.take(wire, now) {
             return None;
@@ -77,7 +77,7 @@ impl CreditClasses {
             own.take(wire, now);
         }
         self.order.charge(Some(&mut port.turns), class, 1);
-        queue.queue.pop(now).map(|credit| credit.id)
+        queue.queue.pop(now)
     }
 
     /// Returns the time at which the limits may let a credit pass; `None` if none waits.

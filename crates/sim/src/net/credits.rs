@@ -138,10 +138,16 @@ impl Credits {
         queue.replace(drawn, credit).map_or(Kept::Full, Kept::InPlaceOf)
     }
 
-    /// Returns the credits of a port, if they have one class.
-    #[inline]
-    pub fn of_one_class(&mut self, at: CreditsId) -> Option<&mut PortCredits> {
-        if self.classes.is_none() { Some(&mut self.ports[at]) } else { None }
+    /// Returns whether the credits of every port have one class.
+    pub fn have_one_class(&self) -> bool {
+        self.classes.is_none()
+    }
+
+    /// Returns the credits of a port, which have one class.
+    #[inline(always)]
+    pub fn alone(&mut self, at: CreditsId) -> &mut PortCredits {
+        debug_assert!(self.classes.is_none(), "asked for where credits have one class");
+        &mut self.ports[at]
     }
 
     /// Returns whether no credit waits at a port, as far as that is known without a look at several classes.
@@ -152,10 +158,10 @@ impl Credits {
 
     /// Takes the credit whose turn it is, if one waits and the limits let it pass.
     #[inline]
-    pub fn next(&mut self, at: CreditsId, now: Time) -> Option<PacketId> {
+    pub fn next(&mut self, at: CreditsId, now: Time) -> Option<WaitingCredit> {
         let port = &mut self.ports[at];
         match &mut self.classes {
-            None => port.next(now).map(|credit| credit.id),
+            None => port.next(now),
             Some(classes) => classes.next(at, &mut port.limiter, now),
         }
     }

@@ -58,6 +58,8 @@ reasons! {
     Loss = "loss", "random loss", "packets", "packets lost on the link at random";
     /// The link was down.
     Down = "down", "link down", "packets", "packets dropped because the link was down";
+    /// The port's mechanism dropped it.
+    Vote = "vote", "mechanism", "packets", "packets dropped because the port's mechanism voted so";
 }
 
 impl DropReason {
@@ -115,7 +117,7 @@ mod tests {
     fn credits_over_the_limit_are_no_losses_and_all_other_drops_are() {
         let drops = ByReason::of(|why| 10_u64.pow(why as u32));
         assert_eq!(drops[DropReason::Credit], 10);
-        assert_eq!(drops.losses(), 1101);
+        assert_eq!(drops.losses(), 11101);
     }
 
     #[test]

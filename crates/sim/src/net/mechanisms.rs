@@ -1,5 +1,6 @@
 //! Mechanisms at ports of switches besides their queues: a rate, telemetry, a controller.
 
+use crate::classes::Classes;
 use crate::ids::{IdVec, MechanismId};
 use crate::timer::Timer;
 use clearway_proto::AnyMechanism;
@@ -17,6 +18,10 @@ pub struct Mechanism {
     pub port: PortId,
     /// The number of notifications that it had sent to senders.
     pub cnps: u64,
+    /// The number of packets that were marked by its votes.
+    pub marks: u64,
+    /// The classes of the packets of the transport that brought it.
+    pub classes: Classes,
     timer: Timer,
 }
 
@@ -24,9 +29,9 @@ pub struct Mechanism {
 pub type Mechanisms = IdVec<MechanismId, Mechanism>;
 
 impl Mechanism {
-    /// Returns a mechanism that begins its work at a port.
-    pub fn new(protocol: AnyMechanism, port: PortId) -> Mechanism {
-        Mechanism { protocol, port, cnps: 0, timer: Timer::IDLE }
+    /// Returns a mechanism that begins its work at a port, for packets of a transport in these classes.
+    pub fn new(protocol: AnyMechanism, port: PortId, classes: Classes) -> Mechanism {
+        Mechanism { protocol, port, cnps: 0, marks: 0, classes, timer: Timer::IDLE }
     }
 
     /// Sees to it that the mechanism is woken when it wants to be. Returns the time for which the caller must schedule

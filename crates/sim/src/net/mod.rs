@@ -7,11 +7,10 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `networks.rs`, `exchange.rs` | the networks of all parts of a run that is divided among threads, and what they hand over |
-//! | `network.rs` | [`Network`] and the way of a packet through it: enter, arrive, wait, leave |
-//! | `limited.rs` | ports with a limit for credits |
-//! | `special.rs`, `pause.rs`, `cnps.rs` | the slow path: failed links and random loss, pause frames, mechanisms and notifications |
+//! | `network.rs` | [`Network`]: packets enter, move from port to port, and leave |
+//! | `pipeline/` | the way of a packet through a port: arrive, vote, admit, mark, queue, pick, depart |
+//! | `pause.rs`, `faults.rs` | pause frames; links that fail and recover |
 //! | `port.rs`, `link.rs` | a port and its link |
-//! | `host_ports.rs` | what ports of hosts do besides: they ask the flows of their NICs |
 //! | `plain.rs` | the queue of a plain port |
 //! | `data_queue.rs`, `admission.rs`, `credits.rs`, `credit_queue.rs`, `credit_classes.rs`, `nics.rs`, `scheduler.rs` | the queues of other ports, and the turns among them |
 //! | `looks.rs`, `shown.rs` | what metrics read of ports; packets as a viewer sees them |
@@ -26,17 +25,15 @@
 mod admission;
 mod books;
 mod build;
-mod cnps;
 mod credit_classes;
 mod credit_queue;
 mod credits;
 mod data_queue;
 mod drop_reason;
 mod exchange;
-mod fetch;
+mod faults;
+pub mod fetch;
 mod flow_control;
-mod host_ports;
-mod limited;
 mod link;
 mod looks;
 mod mechanisms;
@@ -46,7 +43,8 @@ mod networks;
 mod nics;
 mod notified;
 mod paths;
-mod pause;
+pub mod pause;
+pub mod pipeline;
 mod plain;
 mod port;
 mod queue;
@@ -55,18 +53,17 @@ mod recut;
 mod scheduler;
 mod shown;
 mod slab;
-mod special;
 mod tap;
 mod unseen;
 
 pub use build::horizon;
 pub use drop_reason::{ByReason, DropReason};
 pub use flow_control::{FlowControlSummary, WATCH};
-pub use network::{Network, Next};
+pub use network::Network;
 pub use networks::Networks;
 pub use paths::{Paths, Route, Way};
 pub use port::{ControlWork, Used};
 pub use queued::{Marks, QueuedPacket};
 pub use recut::Elsewhere;
-pub use shown::{Launched, Waiting};
+pub use shown::{Launched, Waiting, handled_later};
 pub use slab::{Addition, RoutedPacket, Slab};

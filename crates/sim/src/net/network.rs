@@ -1,5 +1,5 @@
-//! The network, and the way of a packet through it: it enters, arrives at ports, waits and leaves, until it reaches its
-//! host or is dropped.
+//! The network: packets enter it, move from port to port, and leave it when they reach their host or are dropped. What a port
+//! does with a packet is its pipeline (`pipeline/`).
 
 use super::books::Books;
 use super::credits::Credits;
@@ -12,28 +12,20 @@ use super::memory::Memory;
 use super::nics::{Nic, Nics};
 use super::notified::Notified;
 use super::paths::{Paths, Way};
+use super::pipeline;
 use super::plain::PlainQueue;
-use super::port::{ControlWork, Port};
+use super::port::Port;
 use super::scheduler::Arbiter;
 use super::slab::{Addition, RoutedPacket, Slab};
+use super::tap;
 use super::unseen::Unseen;
 use crate::engine::{Agenda, EventKind};
-use crate::ids::{ClassId, FlowSlot, Id, IdVec, LossId, PacketId, PlainId, QueueId};
+use crate::ids::{ClassId, FlowSlot, IdVec, LossId, PacketId, PlainId, QueueId};
 use crate::trace::Recorder;
-use clearway_proto::{Flags, Packet, Sees};
+use clearway_proto::{Flags, Packet};
 use clearway_topology::PortId;
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
-
-/// The next step of a port that is free.
-pub enum Next {
-    /// It sends this packet, which was just taken from its queue.
-    Send(PacketId),
-    /// It asks a flow of this class for a packet.
-    Pull(ClassId),
-    /// The port does nothing now.
-    Rest,
-}
 
 /// The network, or a part of one: its ports and the packets that are there. Parts share no cache line, nor one that is
 /// fetched along with it.
@@ -133,7 +125,7 @@ impl Network {
     #[inline(always)]
     pub fn put_in(&mut self, packet: &Packet, extra: Addition<'_>, flow: FlowSlot, class: ClassId, way: Way) {
         let (id, port) = self.enter(packet, extra, flow, class, way);
-        self.send(port, id);
+        pipeline::hand(self, port, id);
     }
 
     /// Takes a packet out that reached its host.
@@ -155,7 +147,7 @@ impl Network {
         self.drops.cover(port, ByReason::default());
         self.drops[port][why] += 1;
         if self.ports[port].special.is_traced {
-            self.tap_drop(port, id, why);
+            tap::dropped(self, port, id, why);
         }
         let routed = &self.slab[id];
         self.books.dropped[why].add(&routed.packet);
@@ -173,118 +165,8 @@ impl Network {
         let port = self.paths.port(routed.hop);
         routed.hop = routed.hop.next();
         routed.hops_left -= 1;
-        self.send(port, id);
+        pipeline::hand(self, port, id);
         false
-    }
-
-    /// Hands a packet to an output port. One that nothing holds back goes on the link here; the others leave this way.
-    #[inline(always)]
-    fn send(&mut self, port: PortId, id: PacketId) {
-        let (now, out) = (self.now(), &self.ports[port]);
-        if let Some(plain) = out.plain {
-            if out.busy_until > now {
-                return self.wait_plainly(port, plain, id);
-            }
-        } else if out.special_arrivals != Sees::Nothing && out.special_arrivals.has(&self.slab[id].packet) {
-            return self.send_past_look(port, id);
-        } else if let Some(credits) = out.credits
-            && self.slab[id].packet.is_credit()
-        {
-            return self.send_credit(port, credits, id);
-        } else if !out.sends_at_once(now) {
-            return self.enqueue(port, id);
-        }
-        self.transmit(port, id);
-    }
-
-    /// As [`Network::send`], for those who do so seldom.
-    #[inline(never)]
-    pub fn send_aside(&mut self, port: PortId, id: PacketId) {
-        self.send(port, id);
-    }
-
-    /// Hands a packet to a port that looks at it first.
-    #[inline(never)]
-    fn send_past_look(&mut self, port: PortId, id: PacketId) {
-        let out = &self.ports[port];
-        if out.is_special() {
-            return self.send_specially(port, id);
-        }
-        let mechanism = out.special.mechanism.expect("a mechanism sees packets");
-        self.meet_mechanism(port, mechanism, id);
-        match self.ports[port].credits {
-            Some(credits) if self.slab[id].packet.is_credit() => self.send_credit(port, credits, id),
-            _ if self.ports[port].sends_at_once(self.now()) => self.transmit(port, id),
-            _ => self.enqueue(port, id),
-        }
-    }
-
-    /// Hands a packet to a plain port that is busy: it leaves when all that came before it has left.
-    #[inline(never)]
-    fn wait_plainly(&mut self, port: PortId, plain: PlainId, id: PacketId) {
-        let now = self.now();
-        let out = &self.ports[port];
-        let start = out.busy_until;
-        if !self.plain[plain].join(&mut self.slab[id].packet, now, start) {
-            return self.drop_packet(port, id, DropReason::Buffer);
-        }
-        self.put_on_link(port, id, start);
-    }
-
-    /// Puts a packet of data into the queue of its class, if that has room.
-    pub(super) fn enqueue(&mut self, port: PortId, id: PacketId) {
-        if let Memory::Guarded(_) = self.memory {
-            return self.enqueue_under_control(port, id);
-        }
-        let now = self.now();
-        let out = &mut self.ports[port];
-        let is_host = out.nic.is_some();
-        let routed = &mut self.slab[id];
-        let queue = self.queues.nth_mut(out.queues, routed.class_at(is_host).index());
-        let wire = routed.packet.wire as u64;
-        let mut has_room = queue.has_room(wire);
-        if let Memory::Shared(memory) = &mut self.memory
-            && has_room
-            && !is_host
-        {
-            has_room = memory.admit(out.owner, queue.queue.bytes(), wire);
-        }
-        if !has_room {
-            queue.queue.turn_away();
-            return self.drop_packet(port, id, DropReason::Buffer);
-        }
-        queue.mark_joining(&mut routed.packet);
-        queue.queue.push(&mut self.slab, id, now);
-        out.waiting += 1;
-        let free = out.busy_until.max(now);
-        self.arm(port, free);
-    }
-
-    /// Puts a packet on the link, which is free.
-    #[inline(always)]
-    pub fn transmit(&mut self, port: PortId, id: PacketId) {
-        let now = self.now();
-        debug_assert!(self.ports[port].is_free(now));
-        self.put_on_link(port, id, now);
-    }
-
-    /// Puts a packet on the link at `start`, when it is free.
-    #[inline(always)]
-    fn put_on_link(&mut self, port: PortId, id: PacketId, start: Time) {
-        let (out, packet) = (&mut self.ports[port], &self.slab[id].packet);
-        let arrival = out.start_frame(packet.wire, start);
-        out.counted.add(packet);
-        self.launched += 1;
-        if out.special_departures.has(packet) {
-            return self.launch_specially(port, arrival, id);
-        }
-        self.launch(port, arrival, id);
-    }
-
-    /// Schedules the arrival of a packet at the far end of a port's link: the one way over a link.
-    #[inline(always)]
-    pub(super) fn launch(&mut self, port: PortId, arrival: Time, id: PacketId) {
-        self.agenda.at_port(port, arrival, EventKind::Arrive(id));
     }
 
     /// Wakes a port at `at`, unless it wakes earlier anyway.
@@ -297,90 +179,9 @@ impl Network {
         }
     }
 
-    /// Decides what a free port does next: a credit if the limit allows, else data by class.
+    /// Returns the NIC behind a host's port.
     #[inline(always)]
-    pub fn next(&mut self, port: PortId) -> Next {
-        let now = self.now();
-        let out = &self.ports[port];
-        if out.control.has(ControlWork::FRAME_DUE) {
-            self.send_frame(port);
-            return Next::Rest;
-        }
-        if let Some(credits) = out.credits
-            && let Some(credit) = self.credits.next(credits, now)
-        {
-            return Next::Send(credit);
-        }
-        let out = &mut self.ports[port];
-        let is_host = out.nic.is_some();
-        let nic = out.nic.map(|nic| {
-            self.nics[nic].settle_before(now);
-            &self.nics[nic]
-        });
-        if out.waiting == 0 && !nic.is_some_and(Nic::has_any) {
-            return Next::Rest;
-        }
-        let class = if let Some(only) = self.arbiter.only(is_host) {
-            if out.control.has(ControlWork::STOPPED) {
-                return Next::Rest;
-            }
-            only
-        } else {
-            let (queues, first, paused, waits) = (&self.queues, out.queues, out.paused, out.waiting > 0);
-            let has = |class: ClassId| {
-                let queued = waits && queues.nth(first, class.index()).queue.packets() > 0;
-                (queued || nic.is_some_and(|nic| nic.has(class))) && !paused.has(class)
-            };
-            match self.arbiter.pick(port, is_host, has) {
-                Some(class) => class,
-                // What waits is stopped.
-                None => return Next::Rest,
-            }
-        };
-        if out.waiting == 0 {
-            return Next::Pull(class);
-        }
-        let queue = self.queues.nth_mut(out.queues, class.index());
-        let Some(id) = queue.queue.pop(&self.slab, now) else { return Next::Pull(class) };
-        out.waiting -= 1;
-        let packet = &mut self.slab[id].packet;
-        queue.mark_leaving(packet);
-        self.arbiter.charge(port, is_host, class, packet.wire);
-        if !is_host {
-            match &mut self.memory {
-                Memory::Apart => {}
-                Memory::Shared(memory) => memory.release(out.owner, packet.wire as u64),
-                Memory::Guarded(_) => self.leave_memory(port, id),
-            }
-        }
-        Next::Send(id)
-    }
-
-    /// Returns the queues of data by class, at a port that is not plain.
-    pub(super) fn data_queues(&self, port: PortId) -> &[DataQueue] {
-        self.queues.range(self.ports[port].queues, self.arbiter.classes())
-    }
-
-    /// Schedules a port's next wake-up after it did something, if anything waits.
-    #[inline]
-    pub fn rearm(&mut self, port: PortId) {
-        let now = self.now();
-        let out = &self.ports[port];
-        if !out.up {
-            return;
-        }
-        let free = out.busy_until.max(now);
-        if !out.control.is_empty() {
-            if self.may_send(port) {
-                return self.arm(port, free);
-            }
-        } else if out.waiting > 0 || out.nic.is_some_and(|nic| self.nics[nic].has_any()) {
-            return self.arm(port, free);
-        }
-        if let Some(credits) = out.credits
-            && let Some(ready) = self.credits.ready_at(credits, now)
-        {
-            self.arm(port, free.max(ready));
-        }
+    pub fn nic(&mut self, port: PortId) -> &mut Nic {
+        &mut self.nics[self.ports[port].nic.expect("a host's port has a NIC")]
     }
 }

@@ -7,10 +7,12 @@
 use super::books::{Books, Lines};
 use super::exchange::{Batch, Crossing, Exchange, Handover};
 use super::flow_control::{FlowControl, FlowControlSummary, Frame, Wait, stuck};
+use super::looks::Look;
 use super::network::Network;
 use super::paths::{Paths, Route};
 use super::port::Port;
 use super::slab::Addition;
+use super::{faults, looks, pause};
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, PacketId, PartId};
 use crate::model::Model;
@@ -147,15 +149,21 @@ impl Networks {
     /// A link's direction fails, and what waited for it is lost; or it recovers.
     pub fn set_up(&mut self, port: PortId, up: bool) {
         let ends = [port, port.reverse()].map(|end| self.part_of(self.parts[0].ports[end].owner));
-        self.parts[ends[0]].set_up(port, up);
+        faults::set_up(&mut self.parts[ends[0]], port, up);
         if ends[0] != ends[1] {
-            self.parts[ends[1]].forget_pauses(port);
+            pause::forget_pauses(&mut self.parts[ends[1]], port);
         }
     }
 
     /// A flow starts, whose CNPs go `back`, if its sender reacts to any.
     pub fn open_notified(&mut self, flow: FlowSlot, back: Option<(Route, ClassId)>) {
         self.parts.iter_mut().for_each(|net| net.notified.open(flow, back));
+    }
+
+    /// Looks at a port.
+    #[inline]
+    pub fn look(&self, port: PortId) -> Look<'_> {
+        self.of(port).look(port)
     }
 
     /// The data of a flow takes another route from now on.
@@ -216,7 +224,7 @@ impl Networks {
 
     /// Returns the number of packets put on links.
     pub fn link_transmissions(&self) -> u64 {
-        self.parts.iter().map(Network::link_transmissions).sum()
+        self.parts.iter().map(looks::link_transmissions).sum()
     }
 
     /// Returns the number of packets put on links, those included that wait at plain ports.
@@ -253,14 +261,14 @@ impl Networks {
     /// Starts the greatest lengths of all queues anew, and returns those so far, port by port.
     pub fn restart_maxima(&mut self) -> Vec<u64> {
         let mut before = Vec::new();
-        self.ports().for_each(|port| self.of_mut(port).restart_maxima(port, &mut before));
+        self.ports().for_each(|port| looks::restart_maxima(self.of_mut(port), port, &mut before));
         before
     }
 
     /// Raises the greatest lengths of all queues to those that [`Networks::restart_maxima`] returned.
     pub fn raise_maxima(&mut self, before: &[u64]) {
         let mut before = before.iter().copied();
-        self.ports().for_each(|port| self.of_mut(port).raise_maxima(port, &mut before));
+        self.ports().for_each(|port| looks::raise_maxima(self.of_mut(port), port, &mut before));
     }
 
     fn controls(&self) -> impl Iterator<Item = &FlowControl> {
@@ -312,7 +320,8 @@ impl Networks {
             let stopped = self.port(port).paused.and(control.wanted(port));
             for class in stopped.iter() {
                 let holds = |other: &PortId| {
-                    self.port(*other).owner == switch && self.of(*other).holds_from(*other, class, port)
+                    self.port(*other).owner == switch
+                        && pause::holds_from(self.of(*other), *other, class, port)
                 };
                 waits.push(Wait { port, class, at: self.ports().filter(holds).collect() });
             }
@@ -375,7 +384,7 @@ impl Network {
                         self.agenda.at_port(port, at, EventKind::Arrive(id));
                     }
                     Crossing::Frame(link, frame) => {
-                        self.accept_frame(link, frame);
+                        pause::accept_frame(self, link, frame);
                         self.agenda.at_port(port, at, EventKind::Pause(link));
                     }
                 }

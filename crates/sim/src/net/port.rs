@@ -1,6 +1,7 @@
 //! An output port: its link, its counters, and where its queues and other parts are found.
 
 use super::link::{ByteTime, Link};
+use super::pipeline::Instance;
 use crate::ids::{ClassSet, CreditsId, LossId, MechanismId, NicId, PartId, PlainId, QueueId};
 use clearway_proto::{Framing, Packet, Sees};
 use clearway_topology::NodeId;
@@ -101,6 +102,8 @@ pub struct Special {
     pub sees_departures: Sees,
     /// Set if a trace covers the port.
     pub is_traced: bool,
+    /// The instance of the pipeline that the port takes while nothing special is asked of it.
+    pub instance: Instance,
     /// The part of the network to which the link leads, if that is another one.
     pub leads_to: Option<PartId>,
 }
@@ -113,6 +116,7 @@ impl Special {
         sees_arrivals: Sees::Nothing,
         sees_departures: Sees::Nothing,
         is_traced: false,
+        instance: Instance::General,
         leads_to: None,
     };
 }

@@ -4,9 +4,10 @@
 use super::credit_queue::CreditQueue;
 use super::exchange::Crossing;
 use super::flow_control::FlowControl;
+use super::looks::Look;
 use super::network::Network;
 use super::networks::Networks;
-use super::port::{Port, Sent};
+use super::port::Sent;
 use super::queue::Queue;
 use super::queued::{Marks, QueuedPacket};
 use super::slab::RoutedPacket;
@@ -63,20 +64,20 @@ impl Waiting {
     }
 }
 
-impl Network {
+impl<'a> Look<'a> {
     /// Returns what a port sent so far, and what waits in its queues of data.
     #[inline]
-    pub fn sent_and_waiting(&self, port: PortId) -> (Sent, Waiting) {
-        let counted = self.ports[port].counted;
-        match self.plain(port) {
+    pub fn sent_and_waiting(self) -> (Sent, Waiting) {
+        let counted = self.out.counted;
+        match self.plain() {
             // A port that is free has nothing that waits, and its queue needs no look.
-            Some(_) if self.ports[port].busy_until <= self.now() => (counted, Waiting::default()),
+            Some(_) if self.out.busy_until <= self.net.now() => (counted, Waiting::default()),
             Some(queue) => {
-                let waiting = queue.waiting(self.now());
+                let waiting = queue.waiting(self.net.now());
                 (counted.minus(waiting), Waiting::of(waiting))
             }
             None => {
-                let classes = self.data_queues(port).iter().map(|class| Waiting::in_queue(&class.queue));
+                let classes = self.data_queues().iter().map(|class| Waiting::in_queue(&class.queue));
                 (counted, classes.fold(Waiting::default(), Waiting::plus))
             }
         }
@@ -85,81 +86,75 @@ impl Network {
     /// Returns a number for a port at rest: if a later look gets the same one, the port looks as it did before. `None`
     /// where something leaves or waits, and where more than the port's own packets changes what it shows.
     #[inline]
-    pub fn rest(&self, port: PortId) -> Option<u64> {
-        let out = &self.ports[port];
-        if out.busy_until > self.now() {
+    pub fn rest(self) -> Option<u64> {
+        let out = &self.out;
+        if out.busy_until > self.net.now() {
             return None;
         }
         if out.plain.is_some() {
             // It drops only what finds a queue, which leaves afterwards.
             return Some(out.counted.packets);
         }
-        let is_simple = self.memory.control().is_none() && out.special.mechanism.is_none() && out.up;
+        let is_simple = self.net.memory.control().is_none() && out.special.mechanism.is_none() && out.up;
         // A port that has something to send waits to be woken for it.
         let is_at_rest = is_simple && out.wake_at == Time::MAX && out.waiting == 0 && out.paused.is_empty();
-        debug_assert!(!is_at_rest || self.credits_waiting(port).packets == 0, "nobody wakes the port");
+        debug_assert!(!is_at_rest || self.credits_waiting().packets == 0, "nobody wakes the port");
         // Counts only grow, and so does their sum.
-        is_at_rest.then(|| out.counted.packets + self.drops(port).iter().map(|(_, count)| count).sum::<u64>())
+        is_at_rest.then(|| out.counted.packets + self.drops().iter().map(|(_, count)| count).sum::<u64>())
     }
 
     /// Returns the credits that wait at a port under a rate limit.
     #[inline]
-    pub fn credits_waiting(&self, port: PortId) -> Waiting {
-        match self.ports[port].credits {
-            Some(_) => self.waiting_credits(port).fold(Waiting::default(), Waiting::plus),
+    pub fn credits_waiting(self) -> Waiting {
+        match self.out.credits {
+            Some(_) => self.waiting_credits().fold(Waiting::default(), Waiting::plus),
             None => Waiting::default(),
         }
     }
 
     /// Returns the packets that wait in the queue of a class of data at a port.
-    pub fn waiting_data(&self, port: PortId, class: ClassId) -> Waiting {
-        match self.plain(port) {
-            Some(queue) if class == ClassId::FIRST => Waiting::of(queue.waiting(self.now())),
+    pub fn waiting_data(self, class: ClassId) -> Waiting {
+        match self.plain() {
+            Some(queue) if class == ClassId::FIRST => Waiting::of(queue.waiting(self.net.now())),
             Some(_) => Waiting::default(),
-            None => Waiting::in_queue(&self.queues.nth(self.ports[port].queues, class.index()).queue),
+            None => Waiting::in_queue(&self.net.queues.nth(self.out.queues, class.index()).queue),
         }
     }
 
     /// Returns the credits that wait at a port under a rate limit, by class of credits.
-    pub fn waiting_credits(&self, port: PortId) -> impl Iterator<Item = Waiting> {
-        self.credit_queues(port).map(Waiting::credits)
+    pub fn waiting_credits(self) -> impl Iterator<Item = Waiting> {
+        self.credit_queues().map(Waiting::credits)
     }
 
     /// Returns the packets in the queues of a port that is not plain: credits under a rate limit first, then data class
     /// by class, of each class the first one first. The packets that wait at a plain port are among those of
     /// [`Networks::each_launched`].
-    pub fn waiting_packets(&self, port: PortId) -> impl Iterator<Item = &RoutedPacket> {
-        let is_plain = self.ports[port].plain.is_some();
-        let data = if is_plain { &[] } else { self.data_queues(port) };
-        let credits = self.credit_queues(port).flat_map(|queue| queue.iter().map(|id| &self.slab[id]));
-        credits.chain(data.iter().flat_map(|class| class.queue.iter(&self.slab)))
+    pub fn waiting_packets(self) -> impl Iterator<Item = &'a RoutedPacket> {
+        let is_plain = self.out.plain.is_some();
+        let data = if is_plain { &[] } else { self.data_queues() };
+        let credits = self.credit_queues().flat_map(|queue| queue.iter().map(|id| &self.net.slab[id]));
+        credits.chain(data.iter().flat_map(|class| class.queue.iter(&self.net.slab)))
     }
 
     /// Returns whether a port may have such packets.
     #[inline]
-    pub fn has_packets(&self, port: PortId) -> bool {
-        let out = &self.ports[port];
+    pub fn has_packets(self) -> bool {
+        let out = &self.out;
         out.waiting > 0 || out.credits.is_some()
     }
 
     /// Returns the number of notifications that the mechanism of a port had sent to senders.
     #[inline]
-    pub fn cnps(&self, port: PortId) -> u64 {
-        self.ports[port].special.mechanism.map_or(0, |mechanism| self.mechanisms[mechanism].cnps)
-    }
-
-    /// Returns the number of packets that reached a host which has yet to look at them.
-    pub fn handled_later(&self) -> u64 {
-        let is_handled = |kind| matches!(kind, EventKind::Handle(_));
-        self.agenda.iter().filter(|event| is_handled(event.kind())).count() as u64
+    pub fn cnps(self) -> u64 {
+        self.out.special.mechanism.map_or(0, |mechanism| self.net.mechanisms[mechanism].cnps)
     }
 
     /// Shows the packets in the queues of a port, the first `most` of them: credits under a rate limit first, then data
     /// class by class, of each class the first one first.
-    pub fn each_queued(&self, port: PortId, most: usize, mut show: impl FnMut(QueuedPacket)) {
-        match self.plain(port) {
-            Some(queue) => queue.shown(self.now()).take(most).for_each(show),
-            None => self.waiting_packets(port).take(most).for_each(|RoutedPacket { packet, .. }| {
+    pub fn each_queued(self, most: usize, mut show: impl FnMut(QueuedPacket)) {
+        match self.plain() {
+            Some(queue) => queue.shown(self.net.now()).take(most).for_each(show),
+            None => self.waiting_packets().take(most).for_each(|RoutedPacket { packet, .. }| {
                 let (kind, wire) = (packet.kind(), packet.wire);
                 show(QueuedPacket { kind, wire, marks: Marks::of(packet.flags) });
             }),
@@ -168,55 +163,61 @@ impl Network {
 
     /// Returns the latest time at which the last bit of a frame that a port has begun to send reaches the next node.
     #[inline]
-    fn last_arrival(&self, out: &Port) -> Time {
+    fn last_arrival(self) -> Time {
         // What waits at a plain port is counted in the time until which the port is busy.
-        let plain = out.plain.filter(|_| out.busy_until > self.now());
-        let next = plain.and_then(|plain| self.plain[plain].next_start(self.now()));
-        next.unwrap_or(out.busy_until) + out.delay
+        let plain = self.out.plain.filter(|_| self.out.busy_until > self.net.now());
+        let next = plain.and_then(|plain| self.net.plain[plain].next_start(self.net.now()));
+        next.unwrap_or(self.out.busy_until) + self.out.delay
     }
+}
 
-    /// Shows the frames that ports gave to their links, or that wait there although their turn is known. Those that arrive
-    /// behind the last arrivals by port are left out, if these are given.
-    fn each_launched<'a>(&'a self, last: Option<&[Time]>, show: &mut impl FnMut(Launched<'a>)) {
-        let latest = last.map_or(Time::MAX, |last| last.iter().copied().max().unwrap_or(Time::ZERO));
-        let response = self.memory.control().map_or(Span::ZERO, FlowControl::response);
-        self.agenda.each_until(latest.saturating_add(response), |event| {
-            let (port, at) = (event.port(), event.at());
-            if let Some(id) = event.arriving() {
-                if last.is_none_or(|last| at <= last[port.index()]) {
-                    show(self.launched_at(port, at, Some(&self.slab[id])));
-                }
-            } else if matches!(event.kind(), EventKind::Pause(_)) {
-                show(self.launched_at(port, at, None));
+/// Returns the number of packets that reached a host which has yet to look at them.
+pub fn handled_later(net: &Network) -> u64 {
+    let is_handled = |kind| matches!(kind, EventKind::Handle(_));
+    net.agenda.iter().filter(|event| is_handled(event.kind())).count() as u64
+}
+
+/// Shows the frames that ports gave to their links, or that wait there although their turn is known. Those that arrive
+/// behind the last arrivals by port are left out, if these are given.
+fn each_launched<'a>(net: &'a Network, last: Option<&[Time]>, show: &mut impl FnMut(Launched<'a>)) {
+    let latest = last.map_or(Time::MAX, |last| last.iter().copied().max().unwrap_or(Time::ZERO));
+    let response = net.memory.control().map_or(Span::ZERO, FlowControl::response);
+    net.agenda.each_until(latest.saturating_add(response), |event| {
+        let (port, at) = (event.port(), event.at());
+        if let Some(id) = event.arriving() {
+            if last.is_none_or(|last| at <= last[port.index()]) {
+                show(launched_at(net, port, at, Some(&net.slab[id])));
             }
-        });
-    }
+        } else if matches!(event.kind(), EventKind::Pause(_)) {
+            show(launched_at(net, port, at, None));
+        }
+    });
+}
 
-    /// Returns the frames that other parts of the network sent here and that this one has yet to take in.
-    fn handed_over(&self) -> impl Iterator<Item = Launched<'_>> {
-        let boxes = self.exchange.iter().flat_map(|exchange| &exchange.inboxes);
-        boxes.flat_map(move |batch| {
-            let mut packets = batch.packets.iter();
-            batch.items.iter().map(move |item| {
-                let routed = match item.what {
-                    Crossing::Packet => packets.next(),
-                    Crossing::Frame(..) => None,
-                };
-                self.launched_at(item.port, item.at, routed)
-            })
+/// Returns the frames that other parts of the network sent here and that this one has yet to take in.
+fn handed_over(net: &Network) -> impl Iterator<Item = Launched<'_>> {
+    let boxes = net.exchange.iter().flat_map(|exchange| &exchange.inboxes);
+    boxes.flat_map(move |batch| {
+        let mut packets = batch.packets.iter();
+        batch.items.iter().map(move |item| {
+            let routed = match item.what {
+                Crossing::Packet => packets.next(),
+                Crossing::Frame(..) => None,
+            };
+            launched_at(net, item.port, item.at, routed)
         })
-    }
+    })
+}
 
-    /// Returns the frame of a port whose event comes at `at`: of a packet its arrival, of a pause frame the time at
-    /// which the other end obeys it.
-    fn launched_at<'a>(&self, port: PortId, at: Time, routed: Option<&'a RoutedPacket>) -> Launched<'a> {
-        let out = &self.ports[port];
-        let response = self.memory.control().filter(|_| routed.is_none()).map(|control| control.response());
-        let wire = routed.map_or(PAUSE_WIRE, |routed| routed.packet.wire);
-        let arrives = response.map_or(at, |response| at - response);
-        let start = arrives - out.delay - out.time_to_send(wire);
-        Launched { port, packet: routed, wire, start, arrives }
-    }
+/// Returns the frame of a port whose event comes at `at`: of a packet its arrival, of a pause frame the time at
+/// which the other end obeys it.
+fn launched_at<'a>(net: &Network, port: PortId, at: Time, routed: Option<&'a RoutedPacket>) -> Launched<'a> {
+    let out = &net.ports[port];
+    let response = net.memory.control().filter(|_| routed.is_none()).map(|control| control.response());
+    let wire = routed.map_or(PAUSE_WIRE, |routed| routed.packet.wire);
+    let arrives = response.map_or(at, |response| at - response);
+    let start = arrives - out.delay - out.time_to_send(wire);
+    Launched { port, packet: routed, wire, start, arrives }
 }
 
 impl Networks {
@@ -224,21 +225,18 @@ impl Networks {
     /// frame stays until the other end has obeyed it. They come in no meaningful order.
     pub fn each_launched<'a>(&'a self, mut show: impl FnMut(Launched<'a>)) {
         for net in self.iter() {
-            net.each_launched(None, &mut show);
-            net.handed_over().for_each(&mut show);
+            each_launched(net, None, &mut show);
+            handed_over(net).for_each(&mut show);
         }
     }
 
     /// As [`Networks::each_launched`], but shows only few of those that wait. `last` is room for a time for each port.
     pub fn each_on_links<'a>(&'a self, last: &mut Vec<Time>, mut show: impl FnMut(Launched<'a>)) {
         last.clear();
-        last.extend(self.ports().map(|port| {
-            let net = self.of(port);
-            net.last_arrival(&net.ports[port])
-        }));
+        last.extend(self.ports().map(|port| self.look(port).last_arrival()));
         for net in self.iter() {
-            net.each_launched(Some(last), &mut show);
-            net.handed_over().for_each(&mut show);
+            each_launched(net, Some(last), &mut show);
+            handed_over(net).for_each(&mut show);
         }
     }
 }

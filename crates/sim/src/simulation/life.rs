@@ -6,8 +6,9 @@ use super::live_flows::LiveFlow;
 use super::notes::{ENDLESS, size_of_message};
 use super::router::identity;
 use super::run::Simulation;
-use crate::hosts::{Classes, End, FlowName, Input, Receiving, Sending};
-use crate::ids::{ClassId, FlowSlot, HostId, Id, RecordId};
+use crate::classes::Classes;
+use crate::hosts::{End, FlowName, Input, Receiving, Sending};
+use crate::ids::{FlowSlot, HostId, Id, RecordId};
 use crate::metrics::Record;
 use crate::model;
 use crate::net::Networks;
@@ -92,13 +93,7 @@ impl Simulation {
             .receivers
             .protocols
             .open(transport, &Env { line_rate: nic_rate, host_flows: 0, ..env });
-        let classes = Classes {
-            data: ClassId::from_index(entry.class),
-            ack: ClassId::from_index(entry.ack_class),
-            credit: ClassId::from_index(entry.credit_class),
-            cnp: ClassId::from_index(entry.notice_class),
-            unscheduled: ClassId::from_index(model.unscheduled_class()),
-        };
+        let classes = Classes::new(model, entry);
         let sending = End::new(stream(Entity::Sender), source, forward, classes);
         let receiving = End::new(stream(Entity::Receiver), sink, backward, classes);
         let slot = self.live_flows.insert(LiveFlow::new(name, source, sink));
@@ -107,7 +102,8 @@ impl Simulation {
         let sender = sender_hosts.senders.protocols.open(transport, &env);
         sender_hosts.senders.insert(slot, Sending::new(sender, sending));
         if self.switches_notify {
-            let takes_cnps = transport.needs().cnps;
+            let takes_cnps = transport.needs().cnps
+                || transport.mechanism().is_some_and(|mechanism| mechanism.info().returns);
             let back = takes_cnps.then(|| (self.nets.add_reverse(forward), classes.cnp));
             self.nets.open_notified(slot, back);
         }

@@ -75,7 +75,7 @@ impl Simulation {
                 .switch
                 .mechanism
                 .as_ref()
-                .is_some_and(|mechanism| mechanism.info().sends_cnps),
+                .is_some_and(|mechanism| mechanism.info().sends_cnps || mechanism.info().returns),
             barrier: None,
             standstill: Standstill::new(model),
             livelock: None,

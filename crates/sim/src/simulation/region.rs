@@ -9,7 +9,7 @@ use crate::engine::{Event, EventKind};
 use crate::hosts::{Hosts, Input};
 use crate::ids::{FlowSlot, IdVec, PacketId, TrafficId};
 use crate::model::Model;
-use crate::net::Network;
+use crate::net::{Network, fetch, pause, pipeline};
 use clearway_proto::{Header, Packet};
 use clearway_units::{Span, Time};
 use std::sync::Arc;
@@ -95,12 +95,12 @@ impl Region {
     /// As [`Region::run`], without a look at whether time stands still.
     fn run_to_look(&mut self, net: &mut Network, most: u64) -> Option<Time> {
         // Fetching ahead ports and ends pays where they exceed the cache, and costs where they do not.
-        let (is_large, fetches_ends) = (net.is_large(), self.hosts.is_large());
+        let (is_large, fetches_ends) = (fetch::is_large(net), self.hosts.is_large());
         let mut left = most;
         while left > 0 {
             let Some(event) = net.agenda.pop_here(self.until) else {
                 if net.agenda.turn(self.until) {
-                    net.look_ahead(is_large);
+                    fetch::look_ahead(net, is_large);
                     continue;
                 }
                 self.rest(net, most - left);
@@ -161,7 +161,7 @@ impl Region {
     fn handle_no_arrival(&mut self, event: Event, net: &mut Network) {
         match event.kind() {
             EventKind::Wake(port) => {
-                if net.wake(port) {
+                if pipeline::wake(net, port) {
                     self.hosts.use_any_port(port, net);
                 }
             }
@@ -192,7 +192,7 @@ impl Region {
             EventKind::Traffic(traffic) => self.start_round(traffic, net),
             EventKind::Pause(port) => {
                 self.hosts.unpark(port, net);
-                let (goes_on, starts_watch) = net.obey_frame(port);
+                let (goes_on, starts_watch) = pause::obey_frame(net, port);
                 if starts_watch {
                     self.note(net, News::Stopped);
                 }
@@ -200,7 +200,7 @@ impl Region {
                     self.hosts.use_port(port, net);
                 }
             }
-            EventKind::MechanismTimer(mechanism) => net.wake_mechanism(mechanism),
+            EventKind::MechanismTimer(mechanism) => pipeline::wake_mechanism(net, mechanism),
             EventKind::Start(flow) => self.start_flow(flow, net),
             _ => unreachable!("handled where packets are"),
         }
@@ -221,7 +221,7 @@ impl Region {
         let routed = &net.slab[id];
         let (packet, slot) = (routed.packet, routed.flow);
         net.deliver(id);
-        if packet.kind().is_for_receiver() {
+        if packet.is_for_receiver() {
             self.drive_receiver(slot, Input::Packet(&packet, id), net);
         } else {
             if self.watches_rtt {

@@ -159,7 +159,8 @@ impl SoftPort {
         let flags = Flags::NONE.with_if(capable, Flags::ECN_CAPABLE);
         let packet = Packet::data(Header::data(0), payload, wire, now).with_flags(flags);
         if mechanism.sees_arrivals().has(&packet) {
-            mechanism.on_arrival(&packet, name, state);
+            let (verdict, _) = mechanism.on_arrival(&packet, name, state);
+            debug_assert_eq!(verdict, Verdict::Keep, "no mechanism of a soft switch changes packets");
         }
     }
 

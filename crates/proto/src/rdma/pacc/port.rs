@@ -1,7 +1,7 @@
 //! PACC at one output port: Algorithm 1 of the paper and the schedule of notifications.
 
 use super::{Entry, FlowTable, PaccConfig, Pending, PiController, Rounding};
-use crate::mechanism::{PortMechanism, PortState, Sees};
+use crate::mechanism::{PortMechanism, PortState, Sees, Verdict};
 use crate::packet::{Kind, Packet};
 use clearway_units::{Rate, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -89,9 +89,9 @@ impl PortMechanism for PaccPort {
     /// Counts a data packet of a pair that joins the queue (`RECEIVE_PACKET`). Data of flows that take no notifications
     /// counts by the queue that it builds, and has no entry.
     #[inline]
-    fn on_arrival(&mut self, packet: &Packet, pair: Option<u64>, port: PortState) {
+    fn on_arrival(&mut self, packet: &Packet, pair: Option<u64>, port: PortState) -> Verdict {
         if packet.kind() != Kind::Data {
-            return;
+            return Verdict::Keep;
         }
         if let Some(pair) = pair {
             self.table.count(pair, packet.wire, port.queued > self.threshold);
@@ -99,6 +99,7 @@ impl PortMechanism for PaccPort {
         if self.period_end == Time::MAX {
             self.period_end = self.control.next_multiple(port.now);
         }
+        Verdict::Keep
     }
 
     #[inline]

@@ -14,7 +14,7 @@
 //!   packet have an empty queue.
 //! - A packet whose arrival spans the end of an interval counts in the interval in which its arrival began.
 
-use crate::mechanism::{PortMechanism, PortState, Sees};
+use crate::mechanism::{PortMechanism, PortState, Sees, Verdict};
 use crate::packet::{Extra, Header, Packet};
 use clearway_schema::declare;
 use clearway_units::{Rate, Span, Time};
@@ -91,7 +91,7 @@ impl PortMechanism for RcpRate {
     }
 
     #[inline]
-    fn on_arrival(&mut self, packet: &Packet, _: Option<u64>, port: PortState) {
+    fn on_arrival(&mut self, packet: &Packet, _: Option<u64>, port: PortState) -> Verdict {
         if port.now >= self.until {
             self.catch_up(port.queued, port.now);
         }
@@ -102,6 +102,7 @@ impl PortMechanism for RcpRate {
             self.timed += packet.wire as u64;
             self.rtt_sum += srtt.as_secs_f64() * packet.wire as f64;
         }
+        Verdict::Keep
     }
 
     /// Writes the rate into a packet that leaves, if it asks for a rate and does not carry a lower one.

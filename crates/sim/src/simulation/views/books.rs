@@ -2,7 +2,7 @@
 
 use super::super::run::Simulation;
 use super::packets::{FrameKind, Packets};
-use crate::net::ByReason;
+use crate::net::{ByReason, handled_later};
 
 /// The packets that were sent and what became of them, in all or of one kind. `sent` is the sum of all others, but for
 /// pause frames, which stand apart.
@@ -41,7 +41,7 @@ impl Simulation {
             dropped: ByReason::of(|why| books.dropped[why].packets),
             queued: packets.queued.len() as u64,
             in_flight: (packets.in_flight.len() - pauses) as u64,
-            at_hosts: self.nets.iter().map(|net| net.handled_later()).sum(),
+            at_hosts: self.nets.iter().map(|net| handled_later(net)).sum(),
             pauses_sent: books.frames.0,
             pauses_obeyed: books.frames.1,
             pauses_in_flight: pauses as u64,

@@ -112,7 +112,7 @@ impl Simulation {
     /// of each class the first one first. [`Simulation::queued`] lists them with their flows, which takes much longer.
     #[inline]
     pub fn each_queued(&self, port: PortId, most: usize, show: impl FnMut(QueuedPacket)) {
-        self.nets.of(port).each_queued(port, most, show);
+        self.nets.look(port).each_queued(most, show);
     }
 
     /// Fills `packets` with the frames on all links and the packets in all queues.
@@ -137,8 +137,8 @@ impl Simulation {
             if !plain.is_empty() {
                 sort_by_key(plain, |&(start, _)| start);
                 queued.extend(plain.drain(..).map(|(_, packet)| packet));
-            } else if net.has_packets(port) {
-                let packets = net.waiting_packets(port);
+            } else if net.look(port).has_packets() {
+                let packets = net.look(port).waiting_packets();
                 queued.extend(packets.map(|routed| seen(rows, port, Some(routed), routed.packet.wire)));
             }
         }

@@ -81,7 +81,7 @@ impl Simulation {
     pub fn changed_ports(&self, seen: &mut SeenPorts, mut show: impl FnMut(PortView)) {
         seen.rests.resize(self.nets.ports().len(), None);
         for (port, before) in self.nets.ports().zip(&mut seen.rests) {
-            let rest = self.nets.of(port).rest(port);
+            let rest = self.nets.look(port).rest();
             if rest.is_none() || rest != *before {
                 show(self.port(port));
                 *before = rest;
@@ -94,8 +94,8 @@ impl Simulation {
     pub fn port(&self, port: PortId) -> PortView {
         let net = self.nets.of(port);
         let out = &net.ports[port];
-        let (sent, data) = net.sent_and_waiting(port);
-        let credits = net.credits_waiting(port);
+        let (sent, data) = net.look(port).sent_and_waiting();
+        let credits = net.look(port).credits_waiting();
         let stopped = self.nets.stopped(port);
         // Where there is flow control, the port at the other end has counted the pauses that this one sent.
         let sent_to = stopped.and_then(|_| self.nets.stopped(port.reverse()));
@@ -110,12 +110,12 @@ impl Simulation {
             sent_bytes: sent.bytes,
             sent_data_bytes: sent.payload,
             sent_credits: sent.credits,
-            marks: net.marks(port),
-            drops: net.drops(port),
+            marks: net.look(port).marks(),
+            drops: net.look(port).drops(),
             pauses_sent: sent_to.unwrap_or_default().0,
             pauses,
             paused_for,
-            cnps: net.cnps(port),
+            cnps: net.look(port).cnps(),
             is_paused: !out.paused.is_empty(),
             is_up: out.up,
             is_transmitting: out.busy_until > net.now(),
@@ -128,11 +128,11 @@ impl Simulation {
         let net = self.nets.of(port);
         let paused = net.ports[port].paused;
         let data = self.classes_of_data().map(move |class| {
-            let Waiting { bytes, packets } = net.waiting_data(port, class);
+            let Waiting { bytes, packets } = net.look(port).waiting_data(class);
             let name = self.model.switch.classes[class.index()].name.as_str();
             ClassView { name, is_credit: false, bytes, packets, is_paused: paused.has(class) }
         });
-        let credits = net.waiting_credits(port).enumerate().map(|(class, waiting)| {
+        let credits = net.look(port).waiting_credits().enumerate().map(|(class, waiting)| {
             let name =
                 self.model.switch.credit_classes.get(class).map_or("credits", |turn| turn.name.as_str());
             let Waiting { bytes, packets } = waiting;

@@ -1,0 +1,72 @@
+//! The classes of the packets of a flow.
+
+use crate::ids::{ClassId, Id};
+use crate::model::{Model, Traffic};
+use clearway_proto::Kind;
+use serde::{Deserialize, Serialize};
+
+/// The classes of a flow's packets at every port.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Classes {
+    /// The class of data, and of all kinds of packets that have none below.
+    pub data: ClassId,
+    /// The class of acknowledgements.
+    pub ack: ClassId,
+    /// The class of credits, among the classes of credits.
+    pub credit: ClassId,
+    /// The class of congestion notification packets.
+    pub cnp: ClassId,
+    /// The class of unscheduled data, which is sent without a credit. Another one than `data` if the flow sends any.
+    pub unscheduled: ClassId,
+}
+
+impl Classes {
+    /// One class for all packets.
+    pub const ONE: Classes = Classes {
+        data: ClassId::FIRST,
+        ack: ClassId::FIRST,
+        credit: ClassId::FIRST,
+        cnp: ClassId::FIRST,
+        unscheduled: ClassId::FIRST,
+    };
+
+    /// Returns the classes of the packets of an entry of traffic.
+    pub fn new(model: &Model, entry: &Traffic) -> Classes {
+        Classes {
+            data: ClassId::from_index(entry.class),
+            ack: ClassId::from_index(entry.ack_class),
+            credit: ClassId::from_index(entry.credit_class),
+            cnp: ClassId::from_index(entry.notice_class),
+            unscheduled: ClassId::from_index(model.unscheduled_class()),
+        }
+    }
+
+    /// Returns the class of a packet of a kind, unless it is unscheduled data.
+    #[inline]
+    pub fn of(&self, kind: Kind) -> ClassId {
+        if kind == Kind::Credit { self.credit } else { self.of_other(kind) }
+    }
+
+    #[inline(never)]
+    fn of_other(&self, kind: Kind) -> ClassId {
+        match kind {
+            Kind::Ack | Kind::Nack => self.ack,
+            Kind::Cnp => self.cnp,
+            _ => self.data,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_packet_has_its_class() {
+        let [data, ack, credit, cnp, unscheduled] = [0, 1, 2, 3, 4].map(ClassId::from_index);
+        let classes = Classes { data, ack, credit, cnp, unscheduled };
+        assert_eq!([Kind::Ack, Kind::Nack].map(|kind| classes.of(kind)), [ack; 2]);
+        assert_eq!([Kind::Credit, Kind::Cnp].map(|kind| classes.of(kind)), [credit, cnp]);
+        assert_eq!([Kind::Data, Kind::SynAck].map(|kind| classes.of(kind)), [data; 2]);
+    }
+}

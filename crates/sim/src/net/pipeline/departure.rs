@@ -1,0 +1,140 @@
+//! Departure: a packet leaves its queue and the memory, and goes on the link.
+
+use super::rules::{MemoryRule, Rules, TurnRule};
+use super::vote::show_departure;
+use crate::engine::EventKind;
+use crate::ids::{ClassId, Id, PacketId};
+use crate::net::credit_queue::WaitingCredit;
+use crate::net::drop_reason::DropReason;
+use crate::net::network::Network;
+use crate::net::port::Special;
+use crate::net::tap;
+use clearway_proto::Sees;
+use clearway_topology::PortId;
+use clearway_units::Time;
+
+/// Takes the first packet of a class of data out of its queue, and out of the memory of its switch.
+#[inline(always)]
+pub fn take<R: Rules>(net: &mut Network, port: PortId, class: ClassId) -> Option<PacketId> {
+    let now = net.agenda.now;
+    let out = &mut net.ports[port];
+    let is_host = out.nic.is_some();
+    let queue = net.queues.nth_mut(out.queues, class.index());
+    let id = queue.queue.head()?;
+    let routed = &mut net.slab[id];
+    queue.queue.pop_head(routed, now);
+    queue.mark_leaving(&mut routed.packet);
+    out.waiting -= 1;
+    R::Turns::charge(&mut net.arbiter, port, is_host, class, routed.packet.wire);
+    if !is_host {
+        R::Memory::release(net, port, id);
+    }
+    Some(id)
+}
+
+/// Puts a packet on the link, which is free.
+#[inline(always)]
+pub fn transmit(net: &mut Network, port: PortId, id: PacketId) {
+    let now = net.agenda.now;
+    debug_assert!(net.ports[port].is_free(now));
+    put_on_link(net, port, id, now);
+}
+
+/// As [`transmit`], for a packet that a flow of this class made because it was its turn, which is charged for it.
+#[inline(always)]
+pub fn transmit_pulled(net: &mut Network, port: PortId, class: ClassId, id: PacketId) {
+    net.arbiter.charge(port, true, class, net.slab[id].packet.wire);
+    transmit(net, port, id);
+}
+
+/// As [`transmit`], for what a port chose by these rules.
+#[inline(always)]
+pub fn transmit_by<R: Rules>(net: &mut Network, port: PortId, id: PacketId) {
+    if R::LOOKS {
+        return transmit(net, port, id);
+    }
+    let now = net.agenda.now;
+    let (out, packet) = (&mut net.ports[port], &net.slab[id].packet);
+    let arrival = out.start_frame(packet.wire, now);
+    out.counted.add(packet);
+    net.launched += 1;
+    launch(net, port, arrival, id);
+}
+
+/// As [`transmit_by`] for a credit. Where nothing looks at it, it leaves unseen: its size is known.
+#[inline(always)]
+pub fn transmit_credit_by<R: Rules>(net: &mut Network, port: PortId, credit: WaitingCredit) {
+    let WaitingCredit { id, wire } = credit;
+    if R::LOOKS {
+        return transmit(net, port, id);
+    }
+    let now = net.agenda.now;
+    let out = &mut net.ports[port];
+    out.counted.add_credit(wire);
+    let arrival = out.start_frame(wire, now);
+    net.launched += 1;
+    launch(net, port, arrival, id);
+}
+
+/// Puts a packet on the link at `start`, when it is free.
+#[inline(always)]
+pub fn put_on_link(net: &mut Network, port: PortId, id: PacketId, start: Time) {
+    let (out, packet) = (&mut net.ports[port], &net.slab[id].packet);
+    let arrival = out.start_frame(packet.wire, start);
+    out.counted.add(packet);
+    net.launched += 1;
+    if out.special_departures.has(packet) {
+        return launch_where_looked_at(net, port, arrival, id);
+    }
+    launch(net, port, arrival, id);
+}
+
+/// Schedules the arrival of a packet at the far end of a port's link: the one way over a link.
+#[inline(always)]
+fn launch(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
+    net.agenda.at_port(port, arrival, EventKind::Arrive(id));
+}
+
+/// Sends a packet over the link of a port that has a mechanism, whose link loses packets or leads to another part of the
+/// network, or that a trace covers.
+#[inline(never)]
+fn launch_where_looked_at(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
+    let out = &net.ports[port];
+    match out.special.mechanism {
+        // Where not all packets come here, those come that the mechanism sees.
+        Some(mechanism) if out.special_departures != Sees::All => {
+            show_departure(net, port, mechanism, id);
+            launch(net, port, arrival, id);
+        }
+        _ => launch_rarely(net, port, arrival, id),
+    }
+}
+
+/// As [`launch_where_looked_at`], where all packets come here.
+#[inline(never)]
+fn launch_rarely(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
+    let Special { mechanism, sees_departures, loss, is_traced, leads_to, .. } = net.ports[port].special;
+    if let Some(mechanism) = mechanism
+        && sees_departures.has(&net.slab[id].packet)
+    {
+        show_departure(net, port, mechanism, id);
+    }
+    if (is_traced || loss.is_some()) && is_lost(net, port, id) {
+        net.drop_packet(port, id, DropReason::Loss);
+    } else if let Some(part) = leads_to {
+        net.hand_over(part, port, arrival, id);
+    } else {
+        launch(net, port, arrival, id);
+    }
+}
+
+/// A packet leaves a port whose link loses, or that a trace covers. Returns whether it is lost.
+#[cold]
+#[inline(never)]
+fn is_lost(net: &mut Network, port: PortId, id: PacketId) -> bool {
+    let special = net.ports[port].special;
+    if special.is_traced {
+        tap::departs(net, port, id);
+    }
+    special.loss.is_some_and(|loss| net.losses[loss].strikes())
+}

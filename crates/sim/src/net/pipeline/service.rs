@@ -1,0 +1,193 @@
+//! Service: a port whose link is free picks what leaves next, and wakes for the rest.
+
+use super::departure::{take, transmit_by, transmit_credit_by};
+use super::rules::{CreditRule, FlowsAlone, General, Guarded, Instance, Limited, Rules, TurnRule};
+use crate::fast_paths::tests_forbid;
+use crate::ids::{ClassId, FlowSlot, Id, NicId, PacketId};
+use crate::net::credit_queue::WaitingCredit;
+use crate::net::network::Network;
+use crate::net::nics::Nic;
+use crate::net::pause;
+use crate::net::port::ControlWork;
+use clearway_proto::Sees;
+use clearway_topology::PortId;
+use clearway_units::Time;
+
+/// What a port that is free sends next.
+enum Next {
+    /// It sends this packet, which was just taken from its queue.
+    Data(PacketId),
+    /// It sends this credit, which was just taken from its queue.
+    Credit(WaitingCredit),
+    /// It asks a flow of this class for a packet.
+    Pull(ClassId),
+    /// It is a host's port, whose flows these rules do not ask.
+    Flows,
+    /// It sends nothing now.
+    Nothing,
+}
+
+/// A wake-up of a port came. Returns whether it is the one that counts, and what the port can do has yet to be done.
+#[inline(always)]
+pub fn wake(net: &mut Network, port: PortId) -> bool {
+    let out = &mut net.ports[port];
+    if out.wake_at != net.agenda.now {
+        return false;
+    }
+    out.wake_at = Time::MAX;
+    match out.special.instance {
+        Instance::General => true,
+        Instance::Limited => !serve_limited(net, port),
+        Instance::Guarded => !serve_guarded(net, port),
+    }
+}
+
+/// Serves a port by the rules of [`Instance::Limited`], if nothing special is asked of it now. Returns whether it did so.
+#[inline(never)]
+fn serve_limited(net: &mut Network, port: PortId) -> bool {
+    let out = &net.ports[port];
+    // A port that is down, or for which flow control has work, looks at all that arrives.
+    let is_clear = out.busy_until <= net.agenda.now
+        && out.special_arrivals == Sees::Nothing
+        && out.special_departures == Sees::Nothing
+        && !tests_forbid();
+    is_clear && serve::<Limited>(net, port)
+}
+
+/// As [`serve_limited`], for [`Instance::Guarded`].
+#[inline(never)]
+fn serve_guarded(net: &mut Network, port: PortId) -> bool {
+    let out = &net.ports[port];
+    let is_clear =
+        out.is_free(net.agenda.now) && out.control.is_empty() && out.waiting > 0 && !tests_forbid();
+    is_clear && serve::<Guarded>(net, port)
+}
+
+/// Serves a port by some rules. Returns false, and does nothing, if flows must be asked and the rules do not ask them.
+#[inline(always)]
+fn serve<R: Rules>(net: &mut Network, port: PortId) -> bool {
+    match pick::<R>(net, port) {
+        Next::Data(id) => transmit_by::<R>(net, port, id),
+        Next::Credit(credit) => transmit_credit_by::<R>(net, port, credit),
+        Next::Pull(_) | Next::Flows => return false,
+        Next::Nothing => {}
+    }
+    rearm_by::<R>(net, port);
+    true
+}
+
+/// Lets a switch's port send what it can at once, and sees to it that it wakes for the rest.
+#[inline(never)]
+pub fn use_switch_port(net: &mut Network, port: PortId) {
+    if net.ports[port].is_free(net.agenda.now) {
+        let class = send_next(net, port);
+        debug_assert!(class.is_none(), "no flows wait at a switch");
+    }
+    rearm(net, port);
+}
+
+/// Lets a port that is free send what comes next. Returns the class of which a flow must be asked for a packet instead.
+#[inline(always)]
+pub fn send_next(net: &mut Network, port: PortId) -> Option<ClassId> {
+    match pick::<General>(net, port) {
+        Next::Data(id) => transmit_by::<General>(net, port, id),
+        Next::Credit(credit) => transmit_credit_by::<General>(net, port, credit),
+        Next::Pull(class) => return Some(class),
+        Next::Flows | Next::Nothing => {}
+    }
+    None
+}
+
+/// Picks what a free port sends next: a pause frame that is due, else a credit if the limit allows, else data by class.
+#[inline(always)]
+fn pick<R: Rules>(net: &mut Network, port: PortId) -> Next {
+    let now = net.agenda.now;
+    if R::CONTROL && net.ports[port].control.has(ControlWork::FRAME_DUE) {
+        pause::send_frame(net, port);
+        return Next::Nothing;
+    }
+    let out = &net.ports[port];
+    if let Some(credit) = R::Credits::next(&mut net.credits, out.credits, now) {
+        return Next::Credit(credit);
+    }
+    if !R::PULLS && out.nic.is_some() {
+        return Next::Flows;
+    }
+    let nic = out.nic.filter(|_| R::PULLS).map(|nic| {
+        net.nics[nic].settle_before(now);
+        &net.nics[nic]
+    });
+    let waits = R::QUEUES && out.waiting > 0;
+    if !waits && !nic.is_some_and(Nic::has_any) {
+        return Next::Nothing;
+    }
+    let queues = &net.queues;
+    let has = |class: ClassId| {
+        let queued = waits && queues.nth(out.queues, class.index()).queue.packets() > 0;
+        (queued || nic.is_some_and(|nic| nic.has(class))) && !(R::CONTROL && out.paused.has(class))
+    };
+    // Where none may go, what waits is stopped.
+    let Some(class) = R::Turns::pick(&mut net.arbiter, net.lone_class, port, out, has) else {
+        return Next::Nothing;
+    };
+    if !waits {
+        return Next::Pull(class);
+    }
+    take::<R>(net, port, class).map_or(Next::Pull(class), Next::Data)
+}
+
+/// Schedules a port's next wake-up after it did something, if anything waits.
+#[inline]
+pub fn rearm(net: &mut Network, port: PortId) {
+    rearm_by::<General>(net, port);
+}
+
+/// As [`rearm`] at a host's port, where nothing waits but flows, if any do.
+#[inline(always)]
+pub fn rearm_for_flows(net: &mut Network, port: PortId) {
+    rearm_by::<FlowsAlone>(net, port);
+}
+
+#[inline(always)]
+fn rearm_by<R: Rules>(net: &mut Network, port: PortId) {
+    let now = net.agenda.now;
+    let out = &net.ports[port];
+    if R::CONTROL && !out.up {
+        return;
+    }
+    let free = out.busy_until.max(now);
+    if R::CONTROL && !out.control.is_empty() {
+        if pause::may_send(net, port) {
+            return net.arm(port, free);
+        }
+    } else if R::QUEUES && out.waiting > 0 || out.nic.is_some_and(|nic| net.nics[nic].has_any()) {
+        return net.arm(port, free);
+    }
+    if let Some(ready) = R::Credits::ready_at(&mut net.credits, out.credits, now) {
+        net.arm(port, free.max(ready));
+    }
+}
+
+/// Returns the NIC of a host's port, if the port may do nothing now but ask its flows, of which none takes a turn that must be
+/// counted: it is free, nothing waits there but flows, if any do, and nothing is asked of it.
+#[inline(always)]
+pub fn nic_alone(net: &Network, port: PortId) -> Option<NicId> {
+    let out = &net.ports[port];
+    let is_alone = out.is_free(net.agenda.now)
+        && out.control.is_empty()
+        && out.waiting == 0
+        && out.credits.is_none_or(|credits| net.credits.has_none(credits))
+        && !net.arbiter.has_turns(true)
+        && !tests_forbid();
+    out.nic.filter(|_| is_alone)
+}
+
+/// Takes the flow whose turn it is at a port, of which [`nic_alone`] returned the NIC.
+#[inline(always)]
+pub fn turn_alone(net: &mut Network, port: PortId, nic: NicId) -> Option<(ClassId, FlowSlot)> {
+    if let Some(parked) = net.nics[nic].pop_parked(net.agenda.now) {
+        return Some(parked);
+    }
+    let Next::Pull(class) = pick::<FlowsAlone>(net, port) else { return None };
+    Some((class, net.nics[nic].pop(class)?))
+}
