@@ -251,7 +251,7 @@ fn a_scenario_with_classes_of_its_own_says_which_one_holds_acknowledgements() {
 
 #[test]
 fn the_reference_names_the_defaults_of_flow_control_and_of_random_marking() {
-    use crate::ports::STORM;
+    use crate::scenario::resolve::STORM;
     use crate::scenario::schema::Switch;
     use clearway_proto::port::RedConfig;
     use clearway_proto::port::pfc::PfcConfig;
