@@ -222,7 +222,7 @@ impl Sampler {
                 let is_possible = |why: DropReason| match why {
                     DropReason::Buffer | DropReason::Credit => true,
                     DropReason::Loss => !at.model.loss.is_empty(),
-                    DropReason::Down => !at.model.faults.is_empty(),
+                    DropReason::Down => at.model.faults.iter().any(|fault| fault.is_up().is_some()),
                 };
                 for (why, count) in
                     net.drops(port).iter().filter(|(why, _)| why.is_loss() && is_possible(*why))
