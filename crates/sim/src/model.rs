@@ -34,7 +34,7 @@ pub struct Model {
     pub host: HostModel,
     /// The traffic entries.
     pub traffic: Vec<Traffic>,
-    /// The links that fail and recover.
+    /// The links that fail, become slower, and recover, in the order of the times.
     pub faults: Vec<Fault>,
     /// The links with random loss, as (port, probability per packet).
     pub loss: Vec<(PortId, f64)>,
@@ -369,16 +369,44 @@ pub struct Fault {
     pub at: Time,
     /// The direction of the link that changes. A change of both directions is two faults.
     pub port: PortId,
-    /// True if the link comes up, false if it goes down.
-    pub up: bool,
-    /// The time from which routing knows of it; `None` if it never does.
+    /// The state of the link from then on.
+    pub change: LinkChange,
+    /// The time from which routing knows of it; `None` if it never does. Routing takes no notice of a link's rate.
     pub noticed: Option<Time>,
 }
 
+/// The state of one direction of a link after a change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LinkChange {
+    /// The link is down: what waits for it, and what is handed to it, is lost.
+    Down,
+    /// The link is up again after it was down.
+    Up,
+    /// The link sends the frames that begin from now on at this rate, which is not zero and at most the rate that the
+    /// topology gives it. Whatever is configured by the rate of a port stays as it is: thresholds of marks and of flow
+    /// control, the limit of credits, the rate that mechanisms and telemetry know.
+    Rate(Rate),
+}
+
 impl Fault {
-    /// Returns a change that routing knows of at once.
+    /// Returns a failure or a recovery that routing knows of at once.
     pub const fn at_once(at: Time, port: PortId, up: bool) -> Fault {
-        Fault { at, port, up, noticed: Some(at) }
+        let change = if up { LinkChange::Up } else { LinkChange::Down };
+        Fault { at, port, change, noticed: Some(at) }
+    }
+
+    /// Returns a change of a link's rate.
+    pub const fn rate(at: Time, port: PortId, rate: Rate) -> Fault {
+        Fault { at, port, change: LinkChange::Rate(rate), noticed: None }
+    }
+
+    /// Returns true if the link is up after the change, false if it is down; `None` if only its rate changes.
+    pub const fn is_up(&self) -> Option<bool> {
+        match self.change {
+            LinkChange::Down => Some(false),
+            LinkChange::Up => Some(true),
+            LinkChange::Rate(_) => None,
+        }
     }
 }
 

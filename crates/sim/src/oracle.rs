@@ -110,6 +110,12 @@ impl Oracle {
         }
     }
 
+    /// A port has another rate from now on.
+    pub fn set_rate(&mut self, port: PortId, rate: Rate) {
+        self.capacity[port] = rate.as_bps_f64();
+        self.changed |= !self.active.is_empty();
+    }
+
     /// Computes all shares and tells those that changed.
     pub fn shares(&mut self, mut tell: impl FnMut(FlowSlot, Rate)) {
         self.changed = false;
@@ -246,6 +252,9 @@ mod tests {
         assert!(oracle.has_changed() && !oracle.is_active(FlowSlot::from_index(7)));
         assert_eq!(told(&mut oracle), [(3, 10)]);
         assert!(!oracle.has_changed());
+        oracle.set_rate(PortId(1), Rate::gbps(4));
+        assert!(oracle.has_changed());
+        assert_eq!(told(&mut oracle), [(5, 4)], "a link that became slower");
     }
 
     proptest! {

@@ -181,7 +181,8 @@ fn shown(results: &Results) -> String {
     format!("{}\n{:?}\n{}\n{}", results.hash(), results.summary, tables.join("\n"), traces.join("\n"))
 }
 
-/// A model with two links that fail, one of them for ever, traces of some ports, samples and a window.
+/// A model with two links that fail, one of them for ever, or that become slower, traces of some ports, samples and a
+/// window.
 fn troubled(model: &Model) -> Model {
     let ports = model.topology.ports().len() as u32;
     let at = |us| Time::ZERO + Span::from_us(us);
@@ -203,8 +204,14 @@ fn troubled(model: &Model) -> Model {
     };
     let mut model = mixes::watched(model, at(10_000));
     model.stop = model.stop.map(|stop| stop.min(at(20_000)));
-    if model.seed.is_multiple_of(3) {
-        model.faults = vec![fault(40, 3, false), fault(60, 5, false), fault(300, 3, true)];
+    let rate = |us, step, part| {
+        let full = model.topology.port(port(step)).rate;
+        Fault::rate(at(us), port(step), Rate::bps(full.as_bps() / part))
+    };
+    match model.seed % 3 {
+        0 => model.faults = vec![fault(40, 3, false), fault(60, 5, false), fault(300, 3, true)],
+        1 => model.faults = vec![rate(40, 3, 7), rate(60, 5, 30), rate(300, 3, 1)],
+        _ => {}
     }
     if model.seed.is_multiple_of(2) {
         model.traces = vec![trace];

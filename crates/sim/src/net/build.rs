@@ -94,6 +94,9 @@ impl Network {
             let rng = Rng::stream(model.seed, Entity::Port, port.0 as u64);
             net.ports[port].special.loss = Some(net.losses.push(Loss { probability, rng }));
         }
+        for fault in model.faults.iter().filter(|fault| fault.is_up().is_none()) {
+            net.ports[fault.port].let_rate_change(model.framing, model.whole_ns);
+        }
         if let Some(recorder) = &net.tap {
             for (port, out) in net.ports.enumerate_mut() {
                 out.special.is_traced = recorder.covers(port);

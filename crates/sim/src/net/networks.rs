@@ -19,7 +19,7 @@ use crate::model::Model;
 use crate::trace::Recorder;
 use clearway_proto::Flags;
 use clearway_topology::{NodeId, PortId, Topology};
-use clearway_units::{Span, Time};
+use clearway_units::{Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// The networks of all parts, by the number of the part.
@@ -153,6 +153,13 @@ impl Networks {
         if ends[0] != ends[1] {
             pause::forget_pauses(&mut self.parts[ends[1]], port);
         }
+    }
+
+    /// A link's direction has another rate from now on: the next frame leaves at it, while one that is leaving keeps its
+    /// speed. All parts are told, since all of them may show frames on the link.
+    pub fn set_rate(&mut self, port: PortId, rate: Rate) {
+        let left = self.port(port).busy_until;
+        self.parts.iter_mut().for_each(|net| net.ports[port].set_rate(rate, left));
     }
 
     /// A flow starts, whose CNPs go `back`, if its sender reacts to any.

@@ -48,6 +48,7 @@ impl Networks {
             let was_there = |node: NodeId| part_in(&part_of, node) == number;
             self.take_part(part, &elsewhere.shims[number], was_there, topology, elsewhere);
         }
+        self.tell_rates();
         self.set_now(now);
         debug_assert_eq!((self.launched(), self.packets()), before, "nothing is lost or made up");
     }
@@ -165,6 +166,16 @@ impl Networks {
                 | EventKind::Start(_)) => kind,
             };
             net.agenda.take_over(event.with_kind(kind));
+        }
+    }
+
+    /// Tells all parts which rates the links of others have had.
+    fn tell_rates(&mut self) {
+        for id in self.ports() {
+            let owner = self.part_of(self.parts[0].ports[id].owner);
+            let (before, rest) = self.parts.split_at_mut(owner);
+            let Some((own, after)) = rest.split_first_mut() else { continue };
+            before.iter_mut().chain(after).for_each(|net| net.ports[id].take_over_rates(&own.ports[id]));
         }
     }
 

@@ -6,15 +6,24 @@ use super::run::Simulation;
 use crate::hosts::Input;
 use crate::ids::{FaultId, FlowSlot, Id, TrafficId};
 use crate::metrics::{Ended, Record};
-use crate::model::Fault;
+use crate::model::{Fault, LinkChange};
 use crate::net::{Route, WATCH};
 use clearway_units::{Time, sort_by_key};
 
 impl Simulation {
-    /// A link's direction fails or recovers.
+    /// A link's direction fails, recovers, or changes its rate.
     pub(super) fn fault(&mut self, fault: FaultId) {
-        let Fault { at, port, up, noticed } = self.model.faults[fault.index()];
-        self.nets.set_up(port, up);
+        let Fault { at, port, change, noticed } = self.model.faults[fault.index()];
+        match change {
+            LinkChange::Down => self.nets.set_up(port, false),
+            LinkChange::Up => self.nets.set_up(port, true),
+            LinkChange::Rate(rate) => {
+                self.nets.set_rate(port, rate);
+                if self.shares.set_rate(port, rate) {
+                    self.global_events.push(self.now, GlobalEvent::Shares);
+                }
+            }
+        }
         match noticed {
             Some(then) if then == at => self.notice_fault(fault),
             Some(then) => self.global_events.push(then, GlobalEvent::Noticed(fault)),
@@ -26,7 +35,8 @@ impl Simulation {
     /// under way keep theirs, so the place of an old route is not used again.
     pub(super) fn notice_fault(&mut self, fault: FaultId) {
         let fault = self.model.faults[fault.index()];
-        self.router.set_up(&self.model.topology, fault.port, fault.up);
+        let Some(up) = fault.is_up() else { return };
+        self.router.set_up(&self.model.topology, fault.port, up);
         let slots: Vec<FlowSlot> = self.live_flows.iter().map(|(slot, _)| slot).collect();
         for &slot in &slots {
             self.reroute(slot);
@@ -56,8 +66,10 @@ impl Simulation {
         let mut noticed: Vec<_> = faults().filter(is_over).filter_map(noticed).collect();
         sort_by_key(&mut noticed, |known| *known);
         for (_, fault) in noticed {
-            let Fault { port, up, .. } = self.model.faults[fault.index()];
-            self.router.set_up(&self.model.topology, port, up);
+            let fault = self.model.faults[fault.index()];
+            if let Some(up) = fault.is_up() {
+                self.router.set_up(&self.model.topology, fault.port, up);
+            }
         }
     }
 

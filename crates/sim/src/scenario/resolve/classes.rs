@@ -1,9 +1,9 @@
 //! The classes of data and of credits.
 
 use super::marking::marking;
+use super::needs::{Ahead, AllNeeds, DATA, UNSCHEDULED, agreed, classes_of};
 use super::traffic::ReadPart;
 use crate::model::{Amount, Class, CreditTurn, Traffic};
-use crate::ports::{self, Ahead, AllNeeds, DATA, UNSCHEDULED};
 use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
 use crate::scenario::field::{BufferWord, MarkingWord, Name};
@@ -101,12 +101,10 @@ pub(super) fn with_classes_ahead(
 /// Returns the traffic entry with its CNPs and acknowledgements in the classes `ahead`, whose indices follow that of
 /// data.
 pub(super) fn placed(part: ReadPart, ahead: &[Ahead]) -> ReadPart {
-    let needs = part.traffic.transport.needs();
-    let find = |holds: &dyn Fn(&Ahead) -> bool, other: usize| {
-        ahead.iter().position(holds).map_or(other, |index| 1 + index)
-    };
-    let notice_class = find(&|ahead| ahead.holds_cnps_of(&needs), part.traffic.notice_class);
-    let ack_class = find(&|ahead| ahead.holds_acks_of(&needs), part.traffic.ack_class);
+    let index = |class: &Ahead| ahead.iter().position(|other| other == class).map(|index| 1 + index);
+    let (cnps, acks) = classes_of(&part.traffic.transport.needs(), ahead, index);
+    let notice_class = cnps.unwrap_or(part.traffic.notice_class);
+    let ack_class = acks.unwrap_or(part.traffic.ack_class);
     ReadPart { traffic: Traffic { notice_class, ack_class, ..part.traffic }, ..part }
 }
 
@@ -147,7 +145,7 @@ pub(super) fn with_unscheduled_class(
         }
         return Ok(classes);
     }
-    let queue = ports::agreed(&needs.unscheduled_queues, |queue| *queue).map_err(|conflict| {
+    let queue = agreed(&needs.unscheduled_queues, |queue| *queue).map_err(|conflict| {
         let problem =
             format!("{conflict} frames in the class {UNSCHEDULED:?}; write it with a buffer for both");
         document.error(&at, problem)
