@@ -2,7 +2,7 @@
 //! different threads: each belongs to its host.
 
 use super::messages::Messages;
-use crate::ids::{ClassId, EndId, FlowSlot, HostId, IdVec, ShimId, TrafficId};
+use crate::ids::{AgentId, ClassId, EndId, FlowSlot, HostId, IdVec, TrafficId};
 use crate::net::Route;
 use crate::timer::Timer;
 use clearway_proto::{Kind, Place, Receivers, Rng, Senders, Stats};
@@ -27,6 +27,8 @@ pub struct End {
     pub finished: bool,
     /// The host of the end.
     pub host: HostId,
+    /// The agent between the end and its host's NIC, if there is one.
+    pub agent: Option<AgentId>,
     /// The paths of the packets that the end sends.
     pub route: Route,
     /// The number of packets that the end put into the network, less those that it got from there: together with the
@@ -35,7 +37,7 @@ pub struct End {
 }
 
 impl End {
-    /// Returns an end before its first input.
+    /// Returns an end before its first input, without an agent.
     pub fn new(rng: Rng, host: HostId, route: Route, classes: Classes) -> End {
         End {
             rng,
@@ -46,6 +48,7 @@ impl End {
             unscheduled_in_turn: false,
             finished: false,
             host,
+            agent: None,
             route,
             in_network: 0,
         }
@@ -117,8 +120,6 @@ pub struct Receiving {
     traffic: TrafficId,
     /// The number of the flow there.
     number: u64,
-    /// The shim between the end and the network, if there is one.
-    pub shim: Option<ShimId>,
     /// The messages that are not yet delivered in full.
     pub messages: Messages,
 }
@@ -139,9 +140,9 @@ impl Sending {
 
 impl Receiving {
     /// Returns a receiving end that waits for no message yet.
-    pub fn new(receiver: Place, end: End, name: FlowName, shim: Option<ShimId>) -> Receiving {
+    pub fn new(receiver: Place, end: End, name: FlowName) -> Receiving {
         let FlowName { traffic, number } = name;
-        Receiving { receiver, end, traffic, number, shim, messages: Messages::default() }
+        Receiving { receiver, end, traffic, number, messages: Messages::default() }
     }
 
     /// Returns the name of the flow.
