@@ -1,12 +1,13 @@
-//! The list of all transports, and enums over them. Adding a transport, with the shim and the port mechanism that it
+//! The list of all transports, and enums over them. Adding a transport, with the agent and the port mechanism that it
 //! brings, takes a folder beside this file and a line at its end.
 
+use crate::agent::{Agent, AgentEnv, AgentPacket, AgentScope, AgentStats, Side};
 use crate::endpoint::{Env, Receiver, ReceiverVisitor, Sender, SenderVisitor};
 use crate::mechanism::{MechanismInfo, PortMechanism, PortState, Sees, Verdict};
 use crate::needs::Needs;
+use crate::order::Order;
 use crate::packet::{Extra, Packet};
 use crate::shelf::Shelf;
-use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::transport::{Transport, TransportInfo, set_param};
 use clearway_schema::{Declared, Error, Members, Value, fill, list, told};
 use clearway_units::{Rate, Time};
@@ -51,11 +52,11 @@ macro_rules! transports {
             $($Variant: Shelf<<$Transport as Transport>::Receiver>,)+
         }
 
-        /// The shim of a host that receives flows of any transport that has one.
+        /// The agent of a host, of any transport that has one.
         #[derive(Debug, Serialize, Deserialize)]
-        pub enum AnyShim {$(
+        pub enum AnyAgent {$(
             #[doc = concat!("`", stringify!($Variant), "`")]
-            $Variant(Box<<$Transport as Transport>::Shim>),
+            $Variant(Box<<$Transport as Transport>::Agent>),
         )+}
 
         /// The configuration of the port mechanism of any transport that brings one.
@@ -145,19 +146,27 @@ macro_rules! transports {
                 }
             }
 
-            /// Returns whether hosts that receive flows of the transport have a shim.
-            pub fn has_shim(&self) -> bool {
-                match self { $(AnyTransport::$Variant(_) => <$Transport as Transport>::Shim::EXISTS,)+ }
+            /// Returns the flows and packets in which agents of hosts take part, as [`Transport::AGENT`].
+            pub fn agent_scope(&self) -> AgentScope {
+                match self { $(AnyTransport::$Variant(_) => <$Transport>::AGENT,)+ }
             }
 
-            /// Makes the shim of a host that receives flows of the transport, if it has one.
-            pub fn shim(&self, env: &ShimEnv) -> Option<AnyShim> {
-                assert!(env.line_rate > Rate::ZERO, "no host receives by a link without a rate");
+            /// Makes the agent of a host with flows of the transport, if the transport has agents.
+            ///
+            /// # Panics
+            /// Panics if the host's NIC has no rate.
+            pub fn agent(&self, env: &AgentEnv) -> Option<AnyAgent> {
+                assert!(env.line_rate > Rate::ZERO, "no host has a link without a rate");
                 match self {
                     $(AnyTransport::$Variant(params) => {
-                        <$Transport>::shim(params, env).map(|shim| AnyShim::$Variant(Box::new(shim)))
+                        <$Transport>::agent(params, env).map(|agent| AnyAgent::$Variant(Box::new(agent)))
                     })+
                 }
+            }
+
+            /// Returns the order in which a host's NIC asks flows of the transport for data, as [`Transport::order`].
+            pub fn order(&self) -> Order {
+                match self { $(AnyTransport::$Variant(params) => <$Transport>::order(params),)+ }
             }
 
             /// Returns the configuration of the transport's mechanism at the ports of switches, if it has one.
@@ -274,33 +283,53 @@ macro_rules! transports {
             }
         }
 
-        impl Shim for AnyShim {
-            fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time) {
-                match self { $(AnyShim::$Variant(shim) => shim.handle_incoming(flow, packet, now),)+ }
+        impl AnyAgent {
+            /// Returns [`AgentScope::data`] of the agent's transport.
+            #[inline]
+            pub fn sees_data(&self) -> bool {
+                match self { $(AnyAgent::$Variant(_) => <$Transport as Transport>::AGENT.data,)+ }
+            }
+        }
+
+        impl Agent for AnyAgent {
+            fn begin(&mut self, flow: u32, side: Side, now: Time) {
+                match self { $(AnyAgent::$Variant(agent) => agent.begin(flow, side, now),)+ }
+            }
+
+            fn handle_length(&mut self, flow: u32, bytes: u64, is_final: bool, now: Time) {
+                match self { $(AnyAgent::$Variant(agent) => agent.handle_length(flow, bytes, is_final, now),)+ }
+            }
+
+            fn handle_incoming(&mut self, flow: u32, packet: Packet, extra: &Extra, now: Time) -> Option<Packet> {
+                match self { $(AnyAgent::$Variant(agent) => agent.handle_incoming(flow, packet, extra, now),)+ }
             }
 
             fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, now: Time) -> Option<Packet> {
-                match self { $(AnyShim::$Variant(shim) => shim.handle_outgoing(flow, packet, extra, now),)+ }
+                match self { $(AnyAgent::$Variant(agent) => agent.handle_outgoing(flow, packet, extra, now),)+ }
             }
 
-            fn poll_release(&mut self, now: Time) -> Option<(u32, Packet, Extra)> {
-                match self { $(AnyShim::$Variant(shim) => shim.poll_release(now),)+ }
+            fn handle_data(&mut self, flow: u32, packet: &mut Packet, now: Time) {
+                match self { $(AnyAgent::$Variant(agent) => agent.handle_data(flow, packet, now),)+ }
+            }
+
+            fn poll_transmit(&mut self, now: Time) -> Option<AgentPacket> {
+                match self { $(AnyAgent::$Variant(agent) => agent.poll_transmit(now),)+ }
             }
 
             fn handle_timeout(&mut self, now: Time) {
-                match self { $(AnyShim::$Variant(shim) => shim.handle_timeout(now),)+ }
+                match self { $(AnyAgent::$Variant(agent) => agent.handle_timeout(now),)+ }
             }
 
             fn next_timeout(&self) -> Time {
-                match self { $(AnyShim::$Variant(shim) => shim.next_timeout(),)+ }
+                match self { $(AnyAgent::$Variant(agent) => agent.next_timeout(),)+ }
             }
 
             fn forget(&mut self, flow: u32) {
-                match self { $(AnyShim::$Variant(shim) => shim.forget(flow),)+ }
+                match self { $(AnyAgent::$Variant(agent) => agent.forget(flow),)+ }
             }
 
-            fn stats(&self) -> ShimStats {
-                match self { $(AnyShim::$Variant(shim) => shim.stats(),)+ }
+            fn stats(&self) -> AgentStats {
+                match self { $(AnyAgent::$Variant(agent) => agent.stats(),)+ }
             }
         }
 
@@ -408,7 +437,6 @@ transports! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::Framing;
 
     #[test]
     fn every_default_limit_and_profile_can_be_read() {
@@ -429,22 +457,24 @@ mod tests {
     }
 
     #[test]
-    fn a_transport_has_a_shim_exactly_if_it_makes_one() {
-        let env = ShimEnv { line_rate: Rate::gbps(10), framing: Framing::ETHERNET };
+    fn a_transport_makes_agents_exactly_if_they_take_part_in_something() {
+        let env = AgentEnv::for_test(Rate::gbps(10));
         let mut with = Vec::new();
         for info in TRANSPORTS {
             let transport = AnyTransport::by_name(info.name).expect(info.name);
-            assert_eq!(transport.has_shim(), transport.shim(&env).is_some(), "{}", info.name);
-            with.extend(transport.has_shim().then_some(info.name));
+            let (scope, agent) = (transport.agent_scope(), transport.agent(&env));
+            assert_eq!(scope.any(), agent.is_some(), "{}", info.name);
+            assert!(scope.senders || !scope.data, "{}: data leaves sending hosts", info.name);
+            assert!(agent.is_none_or(|agent| agent.sees_data() == scope.data), "{}", info.name);
+            with.extend(scope.any().then_some(info.name));
         }
         assert_eq!(with, ["pac", "ictcp", "ack-shaper"]);
     }
 
     #[test]
-    #[should_panic(expected = "no host receives by a link without a rate")]
-    fn no_shim_is_made_for_a_link_without_a_rate() {
-        let env = ShimEnv { line_rate: Rate::ZERO, framing: Framing::ETHERNET };
-        let _ = AnyTransport::by_name("pac").unwrap().shim(&env);
+    #[should_panic(expected = "no host has a link without a rate")]
+    fn no_agent_is_made_for_a_link_without_a_rate() {
+        let _ = AnyTransport::by_name("pac").unwrap().agent(&AgentEnv::for_test(Rate::ZERO));
     }
 
     #[test]

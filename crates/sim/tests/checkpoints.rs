@@ -465,13 +465,13 @@ fn classes_credits_and_shared_memory_go_on_with_any_number_of_threads() {
 }
 
 #[test]
-fn shims_rounds_and_lost_packets_go_on_with_any_number_of_threads() {
+fn agents_rounds_and_lost_packets_go_on_with_any_number_of_threads() {
     let rounds = "[host]\nprocessing_delay = { uniform = [\"0 us\", \"3 us\"] }\n[[loss]]\nprobability = 0.002\n\
         [[traffic]]\nkind = \"partition-aggregate\"\nclient = 4\nfan_out = 3\nrounds = 9\nrequest = \"300 B\"\n\
         transport = \"dctcp\"\n";
     for transport in ["ack-shaper", "pac", "ictcp"] {
         let whole = assert_bound_to_no_parts(&crowded(transport, rounds), transport);
         assert!(dropped(&whole, "dropped, random loss") > 10, "{transport}: {:?}", whole.summary.packets);
-        assert!(!whole.summary.shims.is_empty(), "{transport}");
+        assert!(!whole.summary.agents.is_empty(), "{transport}");
     }
 }

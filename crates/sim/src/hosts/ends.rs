@@ -3,7 +3,7 @@
 
 use super::messages::Messages;
 use crate::classes::Classes;
-use crate::ids::{EndId, FlowSlot, HostId, IdVec, ShimId, TrafficId};
+use crate::ids::{AgentId, EndId, FlowSlot, HostId, IdVec, TrafficId};
 use crate::net::Route;
 use crate::timer::Timer;
 use clearway_proto::{Place, Receivers, Rng, Senders, Stats};
@@ -28,6 +28,8 @@ pub struct End {
     pub finished: bool,
     /// The host of the end.
     pub host: HostId,
+    /// The agent between the end and its host's NIC, if there is one.
+    pub agent: Option<AgentId>,
     /// The paths of the packets that the end sends.
     pub route: Route,
     /// The number of packets that the end put into the network, less those that it got from there: together with the
@@ -36,7 +38,7 @@ pub struct End {
 }
 
 impl End {
-    /// Returns an end before its first input.
+    /// Returns an end before its first input, without an agent.
     pub fn new(rng: Rng, host: HostId, route: Route, classes: Classes) -> End {
         End {
             rng,
@@ -47,6 +49,7 @@ impl End {
             unscheduled_in_turn: false,
             finished: false,
             host,
+            agent: None,
             route,
             in_network: 0,
         }
@@ -86,8 +89,6 @@ pub struct Receiving {
     traffic: TrafficId,
     /// The number of the flow there.
     number: u64,
-    /// The shim between the end and the network, if there is one.
-    pub shim: Option<ShimId>,
     /// The messages that are not yet delivered in full.
     pub messages: Messages,
 }
@@ -108,9 +109,9 @@ impl Sending {
 
 impl Receiving {
     /// Returns a receiving end that waits for no message yet.
-    pub fn new(receiver: Place, end: End, name: FlowName, shim: Option<ShimId>) -> Receiving {
+    pub fn new(receiver: Place, end: End, name: FlowName) -> Receiving {
         let FlowName { traffic, number } = name;
-        Receiving { receiver, end, traffic, number, shim, messages: Messages::default() }
+        Receiving { receiver, end, traffic, number, messages: Messages::default() }
     }
 
     /// Returns the name of the flow.

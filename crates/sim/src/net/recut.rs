@@ -1,7 +1,7 @@
 //! Networks of a run that goes on in other parts than those in which it was: what ports, links and switches hold comes to
 //! the parts in which their nodes now lie.
 //!
-//! Packets get other ids, as do the shims of hosts and the mechanisms of ports, whose events follow them. The events of one
+//! Packets get other ids, as do the agents of hosts and the mechanisms of ports, whose events follow them. The events of one
 //! entity lie in one part, in which they keep their order, and no other order has a meaning.
 
 use super::drop_reason::ByReason;
@@ -10,15 +10,15 @@ use super::network::Network;
 use super::networks::Networks;
 use super::slab::Slab;
 use crate::engine::{Agenda, EventKind};
-use crate::ids::{FlowSlot, IdVec, ShimId, TrafficId};
+use crate::ids::{AgentId, FlowSlot, IdVec, TrafficId};
 use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::Time;
 use std::mem::{swap, take};
 
 /// What a run knows of events of which ports know nothing.
 pub struct Elsewhere<'a> {
-    /// The shims of the hosts of each old part, as they are numbered now.
-    pub shims: &'a [IdVec<ShimId, ShimId>],
+    /// The agents of the hosts of each old part, as they are numbered now.
+    pub agents: &'a [IdVec<AgentId, AgentId>],
     /// The host that sends a flow.
     pub sender_of: &'a dyn Fn(FlowSlot) -> NodeId,
     /// The client of the rounds of a traffic entry.
@@ -46,19 +46,19 @@ impl Networks {
         let Networks { parts, part_of } = old;
         for (number, part) in parts.into_iter().enumerate() {
             let was_there = |node: NodeId| part_in(&part_of, node) == number;
-            self.take_part(part, &elsewhere.shims[number], was_there, topology, elsewhere);
+            self.take_part(part, &elsewhere.agents[number], was_there, topology, elsewhere);
         }
         self.tell_rates();
         self.set_now(now);
         debug_assert_eq!((self.launched(), self.packets()), before, "nothing is lost or made up");
     }
 
-    /// Takes over a part of other networks, the shims of whose hosts have these numbers now. `was_there` tells which nodes
+    /// Takes over a part of other networks, the agents of whose hosts have these numbers now. `was_there` tells which nodes
     /// were in it.
     fn take_part(
         &mut self,
         mut part: Network,
-        shims: &IdVec<ShimId, ShimId>,
+        agents: &IdVec<AgentId, AgentId>,
         was_there: impl Fn(NodeId) -> bool,
         topology: &Topology,
         elsewhere: &Elsewhere<'_>,
@@ -99,7 +99,7 @@ impl Networks {
             exchange: _,
         } = part;
         self.take_memory(&memory, topology, was_there);
-        self.take_events(agenda, &slab, shims, topology, elsewhere);
+        self.take_events(agenda, &slab, agents, topology, elsewhere);
         for net in &mut self.parts {
             net.parked_until = net.parked_until.max(parked_until);
             net.left_at = net.left_at.max(left_at);
@@ -132,7 +132,7 @@ impl Networks {
         &mut self,
         mut agenda: Agenda,
         slab: &Slab,
-        shims: &IdVec<ShimId, ShimId>,
+        agents: &IdVec<AgentId, AgentId>,
         topology: &Topology,
         elsewhere: &Elsewhere<'_>,
     ) {
@@ -144,7 +144,7 @@ impl Networks {
                 EventKind::Handle(_)
                 | EventKind::SenderTimer(_)
                 | EventKind::ReceiverTimer(_)
-                | EventKind::ShimTimer(_) => agenda.host_of(&event).node(),
+                | EventKind::AgentTimer(_) => agenda.host_of(&event).node(),
                 EventKind::Traffic(traffic) => (elsewhere.client_of)(traffic),
                 EventKind::Start(flow) => (elsewhere.sender_of)(flow),
             };
@@ -153,7 +153,7 @@ impl Networks {
             let kind = match event.kind() {
                 EventKind::Arrive(id) => EventKind::Arrive(net.slab.bring(slab, id)),
                 EventKind::Handle(id) => EventKind::Handle(net.slab.bring(slab, id)),
-                EventKind::ShimTimer(shim) => EventKind::ShimTimer(shims[shim]),
+                EventKind::AgentTimer(agent) => EventKind::AgentTimer(agents[agent]),
                 EventKind::MechanismTimer(_) => {
                     let mechanism = net.ports[event.port()].special.mechanism;
                     EventKind::MechanismTimer(mechanism.expect("the port has one in every cut"))

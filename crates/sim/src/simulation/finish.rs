@@ -5,7 +5,7 @@ use super::notes::News;
 use super::run::{Progress, SimError, Simulation};
 use crate::hosts::FlowSnapshot;
 use crate::ids::Id;
-use crate::metrics::{Ended, Results, ShimSummary, Spooled, Summary, port_table};
+use crate::metrics::{AgentSummary, Ended, Results, Spooled, Summary, port_table};
 use crate::trace::{TRACES_ARE_TAKEN, Trace};
 use crate::traffic::asked;
 use crate::warnings::warnings;
@@ -88,14 +88,14 @@ impl Simulation {
             )));
         }
         credits.extend([("used", used), ("wasted", wasted)]);
-        let mut shims: Vec<_> = self.regions.iter().flat_map(|region| region.hosts.shims.stats()).collect();
-        sort_by_key(&mut shims, |&(traffic, host, _)| (traffic, host));
-        let shims = shims.into_iter().map(|(traffic, host, stats)| ShimSummary {
+        let mut agents: Vec<_> = self.regions.iter().flat_map(|region| region.hosts.agents.stats()).collect();
+        sort_by_key(&mut agents, |&(traffic, host, _)| (traffic, host));
+        let agents = agents.into_iter().map(|(traffic, host, stats)| AgentSummary {
             traffic: self.model.traffic[traffic.index()].name.clone(),
             host: self.model.topology.name(host.node()).to_string(),
             stats,
         });
-        let shims = shims.collect();
+        let agents = agents.collect();
         if !is_shown {
             // Tables take about as much memory as the flows that they are made from.
             self.regions.clear();
@@ -103,7 +103,7 @@ impl Simulation {
         }
         let ports = port_table(&self.model, &self.nets, take(&mut measured.ports));
         let summary = Summary {
-            shims,
+            agents,
             end: self.now,
             ended,
             livelock: self.livelock.take(),

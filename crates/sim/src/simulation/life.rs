@@ -13,7 +13,7 @@ use crate::metrics::Record;
 use crate::model;
 use crate::net::Networks;
 use crate::trace::Whose;
-use clearway_proto::{Entity, Env, Rng, ShimEnv, Stats};
+use clearway_proto::{AgentEnv, Entity, Env, Rng, Side, Stats};
 use clearway_topology::{NodeId, PortId, base_rtt};
 use clearway_units::{Bytes, Known, Rate, Time};
 
@@ -85,21 +85,34 @@ impl Simulation {
             host_flows: if transport.needs().host_flows { self.live_flows.load(source) } else { 0 },
         };
         let nic_rate = topology.port(reverse[0]).rate;
-        let make_shim = || transport.shim(&ShimEnv { line_rate: nic_rate, framing });
+        let make = |line_rate| {
+            move |number| {
+                let rng = Rng::stream(model.seed, Entity::Agent, number);
+                transport.agent(&AgentEnv { line_rate, framing, rng })
+            }
+        };
+        let scope = transport.agent_scope();
         let receiver_hosts = &mut self.regions[self.nets.part_of(dst)].hosts;
-        let shim = receiver_hosts.shims.of_host(name.traffic, sink, make_shim);
         let stream = |entity| Rng::stream(model.seed, entity, identity(name.traffic, name.number));
         let receiver = receiver_hosts
             .receivers
             .protocols
             .open(transport, &Env { line_rate: nic_rate, host_flows: 0, ..env });
         let classes = Classes::new(model, entry);
-        let sending = End::new(stream(Entity::Sender), source, forward, classes);
-        let receiving = End::new(stream(Entity::Receiver), sink, backward, classes);
+        let mut sending = End::new(stream(Entity::Sender), source, forward, classes);
+        let mut receiving = End::new(stream(Entity::Receiver), sink, backward, classes);
         let slot = self.live_flows.insert(LiveFlow::new(name, source, sink));
-        receiver_hosts.receivers.insert(slot, Receiving::new(receiver, receiving, name, shim));
+        if scope.receivers {
+            receiving.agent = receiver_hosts.agents.of_host(name.traffic, sink, make(nic_rate));
+            receiver_hosts.begin(receiving.agent, slot, Side::Receiver, self.now);
+        }
+        receiver_hosts.receivers.insert(slot, Receiving::new(receiver, receiving, name));
         let sender_hosts = &mut self.regions[self.nets.part_of(src)].hosts;
         let sender = sender_hosts.senders.protocols.open(transport, &env);
+        if scope.senders {
+            sending.agent = sender_hosts.agents.of_host(name.traffic, source, make(env.line_rate));
+            sender_hosts.begin(sending.agent, slot, Side::Sender, self.now);
+        }
         sender_hosts.senders.insert(slot, Sending::new(sender, sending));
         if self.switches_notify {
             let takes_cnps = transport.needs().cnps

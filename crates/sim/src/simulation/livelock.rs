@@ -43,7 +43,7 @@ impl Simulation {
             EventKind::Traffic(traffic) => {
                 format!("rounds of {}", self.model.traffic[traffic.index()].told())
             }
-            EventKind::ShimTimer(_) => "the timer of a shim of a host".into(),
+            EventKind::AgentTimer(_) => "the timer of an agent of a host".into(),
             EventKind::MechanismTimer(_) => "the timer of a port's mechanism".into(),
         }
     }

@@ -1,7 +1,8 @@
 //! The ports of switches and hosts, from the needs of transports and the keys of the scenario.
 
 use super::classes::{
-    model_class, placed, read_classes, read_credit_classes, with_classes_ahead, with_unscheduled_class,
+    check_orders, model_class, placed, read_classes, read_credit_classes, with_classes_ahead,
+    with_unscheduled_class,
 };
 use super::lossless::{with_buffers, with_pfc};
 use super::marking::with_marking;
@@ -208,6 +209,7 @@ pub(super) fn resolve_ports(
     framing: Framing,
 ) -> Result<Ports> {
     let PortTables { switch, classes, credit_classes, host } = tables;
+    check_orders(document, &parts, host.queue.is_some())?;
     let credit = resolve_credit(document, needs, &switch, framing)?;
     let mechanism = resolve_mechanism(document, &needs.mechanisms)?;
     let (ahead, classes) = with_classes_ahead(document, needs, &parts, classes)?;
