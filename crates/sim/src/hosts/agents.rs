@@ -21,6 +21,8 @@ pub struct Agents {
     agents: IdVec<AgentId, HostAgent>,
     /// The agent of each transport at each host, by the first traffic entry of the transport.
     known: BTreeMap<(TrafficId, HostId), AgentId>,
+    /// The agents of the sending ends of flows, up to the last flow that has one. Most runs have none.
+    senders: IdVec<FlowSlot, Option<AgentId>>,
 }
 
 /// An agent at its host.
@@ -89,7 +91,7 @@ impl Agents {
         let told: Vec<_> = traffic.iter().map(told).collect();
         let first = |one| told.iter().position(|other| other == one).expect("an entry is equal to itself");
         let firsts = told.iter().map(|one| TrafficId::from_index(first(one))).collect();
-        Agents { firsts, agents: IdVec::new(), known: BTreeMap::new() }
+        Agents { firsts, agents: IdVec::new(), known: BTreeMap::new(), senders: IdVec::new() }
     }
 
     /// Returns the agent of a host for a traffic entry, which `make` makes when the first flow needs it; `None` for a
@@ -114,6 +116,27 @@ impl Agents {
         let id = self.agents.push(agent);
         self.known.insert((traffic, host), id);
         id
+    }
+
+    /// Returns the agent of the sending end of a flow, if it has one.
+    #[inline]
+    pub fn of_sender(&self, slot: FlowSlot) -> Option<AgentId> {
+        *self.senders.get(slot)?
+    }
+
+    /// Returns the agents of all sending ends.
+    pub fn of_senders(&self) -> IdVec<FlowSlot, Option<AgentId>> {
+        self.senders.clone()
+    }
+
+    /// Sets the agent of the sending end of a flow.
+    pub fn set_of_sender(&mut self, slot: FlowSlot, agent: Option<AgentId>) {
+        if agent.is_some() {
+            self.senders.cover(slot, None);
+        }
+        if let Some(place) = self.senders.get_mut(slot) {
+            *place = agent;
+        }
     }
 
     /// Hands over all agents with the first traffic entries of their transports. Returns the ids that `give` returns, by

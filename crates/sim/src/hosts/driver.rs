@@ -152,7 +152,7 @@ impl Hosts {
         let (sending, protocols) =
             self.senders.with_protocols(slot).expect("a flow leaves the round robin before it ends");
         debug_assert_eq!(sending.end.host.node(), net.ports[port].owner, "a flow in another host's turn");
-        let agent = sending.end.agent.filter(|&id| self.agents.get_mut(id).agent.sees_data());
+        let agent = self.agents.of_sender(slot).filter(|&id| self.agents.get_mut(id).agent.sees_data());
         let sees = agent.map(|id| &mut self.agents.get_mut(id).agent);
         let Some(pulled) = sending.pull(protocols, slot, class, net, sees) else { return false };
         if pulled.more {
@@ -215,7 +215,7 @@ impl Hosts {
             let now = net.now();
             net.nic(net.paths.first_port(sending.end.route)).settle_through(now);
         }
-        let id = sending.end.agent;
+        let id = self.agents.of_sender(slot);
         let mut passed = None;
         let mut agent = id.map(|id| self.agents.get_mut(id));
         let input = match &mut agent {
@@ -300,7 +300,7 @@ impl Hosts {
         while has_more {
             let ends = self.senders.with_protocols(slot);
             let (sending, protocols) = ends.expect("a flow sends before it ends");
-            let agent = sending.end.agent.filter(|&id| self.agents.get_mut(id).agent.sees_data());
+            let agent = self.agents.of_sender(slot).filter(|&id| self.agents.get_mut(id).agent.sees_data());
             let sees = agent.map(|id| &mut self.agents.get_mut(id).agent);
             let Some(pulled) = sending.pull(protocols, slot, class, net, sees) else { return };
             if pulled.has_finished {
@@ -327,7 +327,7 @@ impl Hosts {
         if matches!(input, Input::Timer) && !receiving.end.timer.fires(net.now()) {
             return None;
         }
-        let standing = match receiving.end.agent {
+        let standing = match receiving.agent {
             None => receiving.drive(protocols, slot, input, net, None),
             Some(agent) => self.drive_behind_agent(slot, agent, input, net)?,
         };
@@ -355,8 +355,9 @@ impl Hosts {
         net: &mut Network,
         topology: &Topology,
     ) -> Option<Sending> {
-        let agent = self.senders.get(slot)?.end.agent;
+        let agent = self.agents.of_sender(slot);
         self.forget_at(agent, slot, net);
+        self.agents.set_of_sender(slot, None);
         let sending = self.senders.remove(slot)?;
         // The last wish of an end may have been to send something that has arrived in the meantime.
         let turns = [
@@ -372,7 +373,7 @@ impl Hosts {
 
     /// Removes the receiving end of a flow that is over at both ends and in the network: its agent forgets it.
     pub fn remove_receiver(&mut self, slot: FlowSlot, net: &mut Network) -> Option<Receiving> {
-        let agent = self.receivers.get(slot)?.end.agent;
+        let agent = self.receivers.get(slot)?.agent;
         self.forget_at(agent, slot, net);
         self.receivers.remove(slot)
     }

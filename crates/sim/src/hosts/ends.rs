@@ -28,8 +28,6 @@ pub struct End {
     pub finished: bool,
     /// The host of the end.
     pub host: HostId,
-    /// The agent between the end and its host's NIC, if there is one.
-    pub agent: Option<AgentId>,
     /// The paths of the packets that the end sends.
     pub route: Route,
     /// The number of packets that the end put into the network, less those that it got from there: together with the
@@ -38,7 +36,7 @@ pub struct End {
 }
 
 impl End {
-    /// Returns an end before its first input, without an agent.
+    /// Returns an end before its first input.
     pub fn new(rng: Rng, host: HostId, route: Route, classes: Classes) -> End {
         End {
             rng,
@@ -49,7 +47,6 @@ impl End {
             unscheduled_in_turn: false,
             finished: false,
             host,
-            agent: None,
             route,
             in_network: 0,
         }
@@ -89,6 +86,9 @@ pub struct Receiving {
     traffic: TrafficId,
     /// The number of the flow there.
     number: u64,
+    /// The agent between the end and its host's NIC, if there is one. [`Agents`](super::agents::Agents) knows those of
+    /// sending ends, which few flows have.
+    pub agent: Option<AgentId>,
     /// The messages that are not yet delivered in full.
     pub messages: Messages,
 }
@@ -109,9 +109,9 @@ impl Sending {
 
 impl Receiving {
     /// Returns a receiving end that waits for no message yet.
-    pub fn new(receiver: Place, end: End, name: FlowName) -> Receiving {
+    pub fn new(receiver: Place, end: End, name: FlowName, agent: Option<AgentId>) -> Receiving {
         let FlowName { traffic, number } = name;
-        Receiving { receiver, end, traffic, number, messages: Messages::default() }
+        Receiving { receiver, end, traffic, number, agent, messages: Messages::default() }
     }
 
     /// Returns the name of the flow.

@@ -15,12 +15,14 @@ impl Hosts {
         part_of: impl Fn(HostId) -> usize,
     ) -> IdVec<AgentId, AgentId> {
         let Hosts { senders, receivers, agents, finished, mut rngs, delay: _, handled_at } = self;
+        let of_senders = agents.of_senders();
         let ids = agents.hand_over(|traffic, agent| to[part_of(agent.host)].agents.add(traffic, agent));
         let (senders, mut protocols) = senders.into_parts();
         for (slot, mut sending) in senders {
             let to = &mut to[part_of(sending.end.host)];
-            sending.end.agent = sending.end.agent.map(|agent| ids[agent]);
             sending.sender = to.senders.protocols.take_over(&mut protocols, sending.sender);
+            let agent = of_senders.get(slot).copied().flatten();
+            to.agents.set_of_sender(slot, agent.map(|agent| ids[agent]));
             to.senders.insert(slot, sending);
             keep_time(&mut to.handled_at[0], &handled_at[0], slot);
         }
@@ -28,7 +30,7 @@ impl Hosts {
         for (slot, mut receiving) in receivers {
             let to = &mut to[part_of(receiving.end.host)];
             receiving.receiver = to.receivers.protocols.take_over(&mut protocols, receiving.receiver);
-            receiving.end.agent = receiving.end.agent.map(|agent| ids[agent]);
+            receiving.agent = receiving.agent.map(|agent| ids[agent]);
             to.receivers.insert(slot, receiving);
             keep_time(&mut to.handled_at[1], &handled_at[1], slot);
         }

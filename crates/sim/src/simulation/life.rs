@@ -99,19 +99,21 @@ impl Simulation {
             .protocols
             .open(transport, &Env { line_rate: nic_rate, host_flows: 0, ..env });
         let classes = Classes::new(model, entry);
-        let mut sending = End::new(stream(Entity::Sender), source, forward, classes);
-        let mut receiving = End::new(stream(Entity::Receiver), sink, backward, classes);
+        let sending = End::new(stream(Entity::Sender), source, forward, classes);
+        let receiving = End::new(stream(Entity::Receiver), sink, backward, classes);
         let slot = self.live_flows.insert(LiveFlow::new(name, source, sink));
+        let mut agent = None;
         if scope.receivers {
-            receiving.agent = receiver_hosts.agents.of_host(name.traffic, sink, make(nic_rate));
-            receiver_hosts.begin(receiving.agent, slot, Side::Receiver, self.now);
+            agent = receiver_hosts.agents.of_host(name.traffic, sink, make(nic_rate));
+            receiver_hosts.begin(agent, slot, Side::Receiver, self.now);
         }
-        receiver_hosts.receivers.insert(slot, Receiving::new(receiver, receiving, name));
+        receiver_hosts.receivers.insert(slot, Receiving::new(receiver, receiving, name, agent));
         let sender_hosts = &mut self.regions[self.nets.part_of(src)].hosts;
         let sender = sender_hosts.senders.protocols.open(transport, &env);
         if scope.senders {
-            sending.agent = sender_hosts.agents.of_host(name.traffic, source, make(env.line_rate));
-            sender_hosts.begin(sending.agent, slot, Side::Sender, self.now);
+            let agent = sender_hosts.agents.of_host(name.traffic, source, make(env.line_rate));
+            sender_hosts.agents.set_of_sender(slot, agent);
+            sender_hosts.begin(agent, slot, Side::Sender, self.now);
         }
         sender_hosts.senders.insert(slot, Sending::new(sender, sending));
         if self.switches_notify {
