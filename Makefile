@@ -34,7 +34,7 @@ ENGINE := $(TARGET)/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak random mutants fuzz parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-trials test-testbed soak test-full soak random mutants fuzz parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -54,11 +54,17 @@ test: build clearwayd ## Runs all tests, and says which it skipped and how to ha
 	$(NEXTEST) run --workspace --locked
 	@tools/skipped
 	cargo test --workspace --doc --locked --quiet
+	@$(MAKE) --no-print-directory test-trials
 	$(BIN)/pytest -n auto --dist loadfile
 	$(BIN)/pytest -n 0 -m testbed python/tests/testbed
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest clearway._clearway
 	@echo "make test: everything passed"
+
+# A build of its own, since no other has the feature.
+test-trials: .venv/.dependencies ## Runs the tests of trial transports, which no build for users has.
+	$(NEXTEST) run --locked -p clearway-proto -p clearway-sim --features clearway-sim/trials \
+	  -E 'binary(trials) + binary(operations) + test(/trials|registry/) + test(agents_rounds)'
 
 test-testbed: build clearwayd ## Runs the tests of the daemon on network namespaces (as root; skipped otherwise).
 	$(BIN)/pytest -n 0 -m testbed python/tests/testbed

@@ -39,6 +39,8 @@ pub mod tcp;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod transport;
+#[cfg(feature = "trials")]
+pub mod trials;
 
 pub use agent::{Agent, AgentEnv, AgentPacket, AgentScope, AgentStats, NoAgent, Side};
 pub use endpoint::{
