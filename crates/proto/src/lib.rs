@@ -12,7 +12,7 @@
 //! | output port, one transport | what to write into packets, whose sender to notify | [`PortMechanism`] |
 //!
 //! A [`Transport`] is a sender and a receiver that belong together, with documented
-//! [parameters](clearway_schema::declare!). [`TRANSPORTS`] lists them all. What they are made of (limiters, pacers,
+//! [parameters](clearway_schema::declare!). [`TRANSPORTS, TRIALS`] lists them all. What they are made of (limiters, pacers,
 //! feedback control, gates) are structs of their own, so that a real host can use them without a simulator in sight.
 #![forbid(unsafe_code)]
 
@@ -39,6 +39,8 @@ pub mod tcp;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod transport;
+#[cfg(feature = "trials")]
+pub mod trials;
 
 pub use agent::{Agent, AgentEnv, AgentPacket, AgentScope, AgentStats, NoAgent, Side};
 pub use endpoint::{
@@ -53,7 +55,7 @@ pub use packet::{
     CreditAnswer, CreditRequest, Extra, Flags, HOPS_MAX, Header, Hop, Hops, Kind, Packet, SackBlock,
 };
 pub use registry::{
-    AnyAgent, AnyMechanism, AnyMechanismConfig, AnyTransport, Place, Receivers, Senders, TRANSPORTS,
+    AnyAgent, AnyMechanism, AnyMechanismConfig, AnyTransport, Place, Receivers, Senders, TRANSPORTS, TRIALS,
 };
 pub use rng::{Entity, Rng, mix};
 pub use transport::{Checked, Family, Transport, TransportInfo};

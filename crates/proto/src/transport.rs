@@ -35,6 +35,8 @@ pub trait Transport {
     /// The flows and packets in which agents of hosts take part. A transport whose [`Transport::Agent`] is not
     /// [`NoAgent`](crate::NoAgent) overrides this.
     const AGENT: AgentScope = AgentScope::NONE;
+    /// True for a trial of the interfaces, which is in no list for users.
+    const IS_TRIAL: bool = false;
     /// The headers that packets carry on the wire.
     const FAMILY: Family = Family::Tcp;
     /// True if what is lost is sent again, however often it is lost.
@@ -144,6 +146,8 @@ pub struct TransportInfo {
     pub family: Family,
     /// The mechanism at the ports of switches; one without keys if the transport has none.
     pub mechanism: MechanismInfo,
+    /// True for a trial of the interfaces, which is in no list for users.
+    pub is_trial: bool,
 }
 
 /// Sets one parameter of a transport. The name `profile` sets all parameters of a profile, so it must be set before
