@@ -1,7 +1,7 @@
 //! Reads texts in TOML into values that know their line.
 
 use crate::value::{Entry, Node, Place, Value};
-use clearway_units::{read_f64, sort_by_key};
+use clearway_units::sort_by_key;
 use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -101,8 +101,10 @@ impl Lines {
                     Err(_) => Value::Other(digits),
                 }
             }
-            DeValue::Float(number) => read_f64(&number.as_str().replace('_', ""))
-                .map_or_else(|| Value::Other(number.as_str().into()), Value::Float),
+            DeValue::Float(number) => match number.as_str().replace('_', "").parse() {
+                Ok(number) => Value::Float(number),
+                Err(_) => Value::Other(number.as_str().into()),
+            },
             DeValue::Boolean(value) => Value::Bool(*value),
             DeValue::Datetime(date) => Value::Other(date.to_string()),
             DeValue::Array(items) => Value::List(items.iter().map(|item| self.node(item)).collect()),

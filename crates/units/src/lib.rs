@@ -20,7 +20,6 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
-mod decimal;
 mod known;
 mod nearest;
 mod product;
@@ -30,7 +29,6 @@ mod text;
 mod time;
 
 pub use bytes::Bytes;
-pub use decimal::read_f64;
 pub use known::{Bounded, Known};
 pub use product::{product, wide_product};
 pub use rate::Rate;
