@@ -24,7 +24,6 @@ mod known;
 mod nearest;
 mod product;
 mod rate;
-mod sort;
 mod text;
 mod time;
 
@@ -32,6 +31,5 @@ pub use bytes::Bytes;
 pub use known::{Bounded, Known};
 pub use product::{product, wide_product};
 pub use rate::Rate;
-pub use sort::{map_of, sort_by, sort_by_key};
 pub use text::UnitError;
 pub use time::{Span, Time};

@@ -3,7 +3,6 @@
 use super::event::Event;
 use super::lanes::{FEW, Lane, Lanes, WIDEST};
 use super::ring::{Bucket, CHUNK, Chunks};
-use clearway_units::sort_by_key;
 use std::mem::{swap, take};
 
 /// The most events for which such counting does not pay.
@@ -77,7 +76,7 @@ impl Sorter {
         if self.crowd.len() > last {
             swap(sorted, &mut self.crowd);
             sorted.reverse();
-            return sort_by_key(sorted, Event::key);
+            return sorted.sort_by_key(Event::key);
         }
         self.keys.clear();
         let key = |(place, event): (usize, &Event)| event.key() << place_bits | (last - place) as u64;

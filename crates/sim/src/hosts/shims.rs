@@ -5,7 +5,7 @@ use crate::ids::{HostId, Id, IdVec, ShimId, TrafficId};
 use crate::model::Traffic;
 use crate::timer::Timer;
 use clearway_proto::{AnyShim, Shim, ShimStats};
-use clearway_units::{Time, sort_by_key};
+use clearway_units::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -86,7 +86,7 @@ impl Shims {
         let Shims { shims, known, .. } = self;
         let mut traffic: Vec<(ShimId, TrafficId)> =
             known.into_iter().map(|((traffic, _), id)| (id, traffic)).collect();
-        sort_by_key(&mut traffic, |&(id, _)| id);
+        traffic.sort_by_key(|&(id, _)| id);
         traffic.into_iter().zip(shims).map(|((_, traffic), shim)| give(traffic, shim)).collect()
     }
 
