@@ -6,7 +6,7 @@
 
 use crate::ids::{FlowSlot, IdVec};
 use clearway_topology::PortId;
-use clearway_units::{Rate, sort_by_key};
+use clearway_units::Rate;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -81,7 +81,7 @@ impl Oracle {
         let weight = 1.0 / count as f64;
         let mut ports: Vec<(PortId, f64)> = paths.map(|port| (port, weight)).collect();
         if count > 1 {
-            sort_by_key(&mut ports, |(port, _)| *port);
+            ports.sort_by_key(|(port, _)| *port);
             ports.dedup_by(|next, kept| {
                 let same = next.0 == kept.0;
                 kept.1 += if same { next.1 } else { 0.0 };

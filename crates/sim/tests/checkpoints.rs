@@ -469,8 +469,7 @@ fn agents_rounds_and_lost_packets_go_on_with_any_number_of_threads() {
     let rounds = "[host]\nprocessing_delay = { uniform = [\"0 us\", \"3 us\"] }\n[[loss]]\nprobability = 0.002\n\
         [[traffic]]\nkind = \"partition-aggregate\"\nclient = 4\nfan_out = 3\nrounds = 9\nrequest = \"300 B\"\n\
         transport = \"dctcp\"\n";
-    let of_trials: &[&str] = if cfg!(feature = "trials") { &["homa-trial"] } else { &[] };
-    for transport in [&["ack-shaper", "pac", "ictcp"], of_trials].concat() {
+    for transport in ["ack-shaper", "pac", "ictcp", "homa-trial", "ndp-trial"] {
         let whole = assert_bound_to_no_parts(&crowded(transport, rounds), transport);
         assert!(dropped(&whole, "dropped, random loss") > 10, "{transport}: {:?}", whole.summary.packets);
         assert!(!whole.summary.agents.is_empty(), "{transport}");

@@ -9,7 +9,7 @@ use crate::model::Traffic;
 use crate::net::Network;
 use crate::timer::Timer;
 use clearway_proto::{Agent, AgentStats, AnyAgent, Extra, Flags, Packet};
-use clearway_units::{Time, sort_by_key};
+use clearway_units::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -145,7 +145,7 @@ impl Agents {
         let Agents { agents, known, .. } = self;
         let mut traffic: Vec<(AgentId, TrafficId)> =
             known.into_iter().map(|((traffic, _), id)| (id, traffic)).collect();
-        sort_by_key(&mut traffic, |&(id, _)| id);
+        traffic.sort_by_key(|&(id, _)| id);
         traffic.into_iter().zip(agents).map(|((_, traffic), agent)| give(traffic, agent)).collect()
     }
 

@@ -9,7 +9,7 @@ use crate::engine::EventKind;
 use crate::hosts::{FlowName, Input};
 use crate::ids::{FlowSlot, TrafficId};
 use crate::net::Network;
-use clearway_units::{Span, Time, sort_by_key};
+use clearway_units::{Span, Time};
 
 impl Region {
     fn progress_of(&mut self, traffic: TrafficId) -> &mut RoundsState {
@@ -29,7 +29,7 @@ impl Region {
             }
             let mut waiting: Vec<(Time, usize)> =
                 (0..workers).map(|worker| (net.now() + state.rng.span_up_to(spread), worker)).collect();
-            sort_by_key(&mut waiting, |waiting| *waiting);
+            waiting.sort();
             state.waiting = waiting.into();
         }
         self.ask_those_due(traffic, net);

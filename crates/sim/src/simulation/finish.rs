@@ -10,7 +10,6 @@ use crate::trace::{TRACES_ARE_TAKEN, Trace};
 use crate::traffic::asked;
 use crate::warnings::warnings;
 use clearway_proto::Stats;
-use clearway_units::sort_by_key;
 use std::io;
 use std::mem::take;
 
@@ -89,7 +88,7 @@ impl Simulation {
         }
         credits.extend([("used", used), ("wasted", wasted)]);
         let mut agents: Vec<_> = self.regions.iter().flat_map(|region| region.hosts.agents.stats()).collect();
-        sort_by_key(&mut agents, |&(traffic, host, _)| (traffic, host));
+        agents.sort_by_key(|&(traffic, host, _)| (traffic, host));
         let agents = agents.into_iter().map(|(traffic, host, stats)| AgentSummary {
             traffic: self.model.traffic[traffic.index()].name.clone(),
             host: self.model.topology.name(host.node()).to_string(),

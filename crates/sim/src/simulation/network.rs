@@ -8,7 +8,7 @@ use crate::ids::{FaultId, FlowSlot, Id, TrafficId};
 use crate::metrics::{Ended, Record};
 use crate::model::{Fault, LinkChange};
 use crate::net::{Route, WATCH};
-use clearway_units::{Time, sort_by_key};
+use clearway_units::Time;
 
 impl Simulation {
     /// A link's direction fails, recovers, or changes its rate.
@@ -64,7 +64,7 @@ impl Simulation {
         };
         let noticed = |fault: FaultId| Some((self.model.faults[fault.index()].noticed?, fault));
         let mut noticed: Vec<_> = faults().filter(is_over).filter_map(noticed).collect();
-        sort_by_key(&mut noticed, |known| *known);
+        noticed.sort();
         for (_, fault) in noticed {
             let fault = self.model.faults[fault.index()];
             if let Some(up) = fault.is_up() {

@@ -17,7 +17,7 @@ use crate::metrics::{Ended, FlowCounts, Livelock, Sampler, Window};
 use crate::model::Model;
 use crate::net::Networks;
 use clearway_proto::Stats;
-use clearway_units::{Span, Time, sort_by_key};
+use clearway_units::{Span, Time};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -292,7 +292,7 @@ impl Simulation {
         }
         if !self.ending.is_empty() {
             // The order in which places become free must not depend on the partition.
-            sort_by_key(&mut self.ending, |slot| *slot);
+            self.ending.sort();
             self.retire();
             if self.is_complete() {
                 self.now = self.nets.left_at().max(self.last);
@@ -311,7 +311,7 @@ impl Simulation {
             take_all(&mut region.rtts, &mut rtts);
         }
         // Notes of one instant and one flow keep their order; no other order may depend on the partition.
-        sort_by_key(&mut notes, |note| (note.at, note.news.slot()));
+        notes.sort_by_key(|note| (note.at, note.news.slot()));
         for Note { at, news } in notes {
             match news {
                 News::Wrote { slot, bytes } => {
@@ -326,7 +326,7 @@ impl Simulation {
         }
         // A flow has its place until the notes of its ends were read.
         let name = |slot| self.live_flows.get(slot).map(|live| live.name());
-        sort_by_key(&mut rtts, |sample| (sample.at, name(sample.slot)));
+        rtts.sort_by_key(|sample| (sample.at, name(sample.slot)));
         for Rtt { at, slot, rtt } in rtts {
             if let Some(name) = name(slot) {
                 self.sampler.watch(&self.model, at, name, rtt);

@@ -7,7 +7,7 @@ use crate::scenario::field::{Direction, Links, Noticed, Pair};
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
 use clearway_topology::{PortId, Topology};
-use clearway_units::{Rate, Span, Time, sort_by_key};
+use clearway_units::{Rate, Span, Time};
 use std::collections::BTreeMap;
 
 /// A port that loses packets, and the probability that it loses one.
@@ -91,7 +91,7 @@ pub(super) fn read_faults(
             faults.extend(changes);
         }
     }
-    sort_by_key(&mut faults, |fault| (fault.at, fault.port));
+    faults.sort_by_key(|fault| (fault.at, fault.port));
     Ok((faults, tables.into_iter().map(|(_, table)| table).collect()))
 }
 
