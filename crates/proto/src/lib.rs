@@ -33,6 +33,7 @@ mod rng;
 mod shared;
 mod shelf;
 mod shim;
+mod tag;
 pub mod tcp;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -49,6 +50,7 @@ pub use packet::{
 pub use registry::{
     AnyMechanism, AnyMechanismConfig, AnyShim, AnyTransport, Place, Receivers, Senders, TRANSPORTS,
 };
-pub use rng::{Entity, Rng, mix};
+pub use rng::{Entity, Rng, SmallRng, mix};
 pub use shim::{NoShim, Shim, ShimEnv, ShimStats};
+pub use tag::Tag;
 pub use transport::{Checked, Family, Transport, TransportInfo};

@@ -79,14 +79,15 @@ impl Sending {
         let way = Paths::choose(end.route, &mut end.rng);
         end.in_network += 1;
         let (id, port) = net.enter(packet, Addition::New(&Extra::None), slot, class, way);
-        let parks = turn != Time::MAX && !is_unscheduled && end.may_park(turn, other, port, packet.wire, net);
+        let parks =
+            turn != Time::MAX && !is_unscheduled && end.may_park(turn, other, port, packet.wire.into(), net);
         if parks {
             end.in_turn = true;
         } else {
             arm_timer(net, end, turn.min(other), EventKind::SenderTimer(slot));
         }
         let has_finished = note_finished(net, end, polled.is_finished);
-        let (wire, more) = (packet.wire, polled.more);
+        let (wire, more) = (packet.wire.into(), polled.more);
         Some(Pulled { id, port, wire, more, parks_until: parks.then_some(turn), has_finished })
     }
 }

@@ -18,7 +18,7 @@ impl Network {
     #[inline(never)]
     pub(super) fn send_credit(&mut self, port: PortId, credits: CreditsId, id: PacketId) {
         let now = self.agenda.now;
-        let wire = self.slab[id].packet.wire;
+        let wire = self.slab[id].packet.wire.into();
         if self.ports[port].busy_until <= now && self.credits.passes(credits, wire, now) {
             return self.transmit(port, id);
         }
@@ -30,7 +30,7 @@ impl Network {
     fn keep_credit(&mut self, port: PortId, credits: CreditsId, id: PacketId) {
         let busy_until = self.ports[port].busy_until;
         let RoutedPacket { packet, class, .. } = &self.slab[id];
-        let credit = WaitingCredit { id, wire: packet.wire };
+        let credit = WaitingCredit { id, wire: packet.wire.into() };
         match self.credits.keep(credits, *class, credit, busy_until, self.agenda.now) {
             Kept::WakeAt(at) => self.arm(port, at),
             Kept::Sleep => {}
@@ -102,7 +102,7 @@ impl Network {
                 queue.mark_leaving(&mut routed.packet);
                 out.waiting -= 1;
                 out.counted.add(&routed.packet);
-                (id, out.start_frame(routed.packet.wire, now))
+                (id, out.start_frame(routed.packet.wire.into(), now))
             }
         };
         self.launched += 1;

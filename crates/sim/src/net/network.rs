@@ -272,7 +272,7 @@ impl Network {
     #[inline(always)]
     fn put_on_link(&mut self, port: PortId, id: PacketId, start: Time) {
         let (out, packet) = (&mut self.ports[port], &self.slab[id].packet);
-        let arrival = out.start_frame(packet.wire, start);
+        let arrival = out.start_frame(packet.wire.into(), start);
         out.counted.add(packet);
         self.launched += 1;
         if out.special_departures.has(packet) {
@@ -345,7 +345,7 @@ impl Network {
         out.waiting -= 1;
         let packet = &mut self.slab[id].packet;
         queue.mark_leaving(packet);
-        self.arbiter.charge(port, is_host, class, packet.wire);
+        self.arbiter.charge(port, is_host, class, packet.wire.into());
         if !is_host {
             match &mut self.memory {
                 Memory::Apart => {}

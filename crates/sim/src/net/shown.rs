@@ -160,7 +160,7 @@ impl Network {
         match self.plain(port) {
             Some(queue) => queue.shown(self.now()).take(most).for_each(show),
             None => self.waiting_packets(port).take(most).for_each(|RoutedPacket { packet, .. }| {
-                let (kind, wire) = (packet.kind(), packet.wire);
+                let (kind, wire) = (packet.kind(), packet.wire.into());
                 show(QueuedPacket { kind, wire, marks: Marks::of(packet.flags) });
             }),
         }
@@ -212,7 +212,7 @@ impl Network {
     fn launched_at<'a>(&self, port: PortId, at: Time, routed: Option<&'a RoutedPacket>) -> Launched<'a> {
         let out = &self.ports[port];
         let response = self.memory.control().filter(|_| routed.is_none()).map(|control| control.response());
-        let wire = routed.map_or(PAUSE_WIRE, |routed| routed.packet.wire);
+        let wire = routed.map_or(PAUSE_WIRE, |routed| routed.packet.wire.into());
         let arrives = response.map_or(at, |response| at - response);
         let start = arrives - out.delay - out.time_to_send(wire);
         Launched { port, packet: routed, wire, start, arrives }

@@ -139,7 +139,8 @@ impl Simulation {
                 queued.extend(plain.drain(..).map(|(_, packet)| packet));
             } else if net.has_packets(port) {
                 let packets = net.waiting_packets(port);
-                queued.extend(packets.map(|routed| seen(rows, port, Some(routed), routed.packet.wire)));
+                queued
+                    .extend(packets.map(|routed| seen(rows, port, Some(routed), routed.packet.wire.into())));
             }
         }
     }
