@@ -18,6 +18,7 @@
 //! hash function at every tier that polarises: all flows that a ToR sends to aggregation switch 1 then pick the same
 //! core. In trees our walk takes the paths that switches with a different hash per tier would choose hop by hop.
 
+mod choice;
 mod distance;
 mod glibc;
 mod next_hops;
@@ -26,8 +27,10 @@ mod spray;
 mod tests;
 
 use crate::graph::{NodeId, PortId, Topology};
+use choice::mix;
+pub use choice::{hash, pick};
 use distance::Distances;
-pub use next_hops::{NextHop, NextHops, hash, pick};
+pub use next_hops::{NextHop, NextHops};
 pub use spray::SPRAY_PATHS_MAX;
 use spray::Sprayer;
 use thiserror::Error;
@@ -246,13 +249,4 @@ impl Routes {
         }
         Some(())
     }
-}
-
-/// Hashes 64 bits by one step of SplitMix64, in which every input bit affects every output bit, so that consecutive
-/// keys spread as evenly as random ones.
-fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

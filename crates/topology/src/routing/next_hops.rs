@@ -2,7 +2,7 @@
 //!
 //! A flow whose packets are spread over all shortest paths would need the memory of hundreds of paths. Here it needs none:
 //! a packet carries sixteen bits of entropy, and every switch on its way picks one of the next hops of equal cost by a hash
-//! of the flow's key, the entropy, and a salt of its own ([`hash`]), as switches do that spread packets by their headers.
+//! of the flow's key, the entropy, and a salt of its own ([`hash`](super::hash)), as switches do that spread packets by their headers.
 //! The tables depend on the topology and on the links that are up, and not on flows.
 //!
 //! | table | entries |
@@ -13,26 +13,13 @@
 //! Rows are made when a packet to one of their hosts is first announced ([`NextHops::lead_to`]). At 8,192 hosts of a fat
 //! tree all of them take 0.3 MB, since the ToRs of a pod share one.
 
+use super::choice::pick;
 use super::distance::{Distances, UNREACHED};
-use super::mix;
 use crate::graph::{NodeId, PortId, Topology};
 use std::collections::BTreeMap;
 
 #[cfg(test)]
 mod tests;
-
-/// Returns the hash by which a node picks the next hop of a packet: of the flow's key, the entropy of the packet, and a
-/// salt that follows from the node. The salts keep the choices of the switches on a path independent of each other.
-#[inline]
-pub fn hash(flow_key: u64, entropy: u16, node: NodeId) -> u64 {
-    mix(mix(u64::from(node.0)) ^ flow_key ^ u64::from(entropy) << 48)
-}
-
-/// Returns which of `count` next hops a hash picks, uniformly to within `count` / 2^32.
-#[inline]
-pub fn pick(hash: u64, count: usize) -> usize {
-    ((hash >> 32) * count as u64 >> 32) as usize
-}
 
 /// The next port of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -175,7 +162,7 @@ impl NextHops {
         self.hosts.capacity() * size_of::<Host>() + self.cells.capacity() * size_of::<Cell>()
     }
 
-    /// Returns the next hop of a packet from a switch to a host that was announced. `hash` is that of [`hash`] at the
+    /// Returns the next hop of a packet from a switch to a host that was announced. `hash` is that of [`hash`](super::hash) at the
     /// switch.
     #[inline]
     pub fn next(&self, at: NodeId, to: NodeId, hash: u64) -> NextHop {
@@ -219,9 +206,7 @@ impl NextHops {
         } else {
             let switch = own.index() - self.count;
             // The tables lead to the switch, whether or not the host's own link works.
-            for distances in [&mut self.up, &mut self.intact] {
-                distances.prepare_switch(topology, switch);
-            }
+            self.up.prepare_switch(topology, switch);
             let (row, member) = self.member(topology, to, switch);
             Host { row, switch: switch as u32, member, last }
         };
@@ -252,7 +237,7 @@ impl NextHops {
         let mut cells = Vec::with_capacity(topology.switches());
         for at in 0..topology.switches() {
             let near = self.near_twins(topology, at, twins);
-            cells.push(near.unwrap_or_else(|| self.by_distance(topology, at, to)));
+            cells.push(near.unwrap_or_else(|| self.by_distance(topology, at, to, twins[0])));
         }
         let row = self.add(&cells);
         self.rows.insert(twins[0], row);
@@ -280,18 +265,17 @@ impl NextHops {
         Some(Cell::new(Cell::MEMBERS, self.add(&cells) as usize))
     }
 
-    /// Returns the entry of a switch whose next hops are those that are one hop closer to the host.
-    fn by_distance(&mut self, topology: &Topology, at: usize, to: NodeId) -> Cell {
+    /// Returns the entry of a switch whose next hops are those that are one hop closer to the switch of a host.
+    fn by_distance(&mut self, topology: &Topology, at: usize, to: NodeId, switch: usize) -> Cell {
         let node = self.node(at);
         let mut found = std::mem::take(&mut self.found);
         found.clear();
-        for distances in [&self.up, &self.intact] {
-            let hops = distances.hops_from_switch(at);
-            if hops != UNREACHED {
-                found.extend(distances.next_hops(topology, node, to, hops));
-                break;
-            }
+        let mut distances = &self.up;
+        if distances.hops_from_switch(at) == UNREACHED {
+            self.intact.prepare_switch(topology, switch);
+            distances = &self.intact;
         }
+        found.extend(distances.next_hops(topology, node, to, distances.hops_from_switch(at)));
         let entry = self.entry_of(&found);
         self.found = found;
         entry

@@ -1,5 +1,6 @@
 //! Tests of the tables of next hops, against the lists of paths that the same policy finds.
 
+use super::super::choice::{hash, mix};
 use super::super::tests::{is_chain, random_network};
 use super::*;
 use crate::{Builder, Clos3, FatTree, Policy, Routes};
