@@ -4,7 +4,7 @@ use super::drive::{arm_timer, note_finished};
 use super::ends::Sending;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, PacketId};
-use crate::net::{Addition, Network, Paths};
+use crate::net::{Addition, Network};
 use clearway_proto::{Cx, Extra, Packet, Sender, SenderVisitor, Senders};
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -72,11 +72,11 @@ impl Sending {
         let end = &mut self.end;
         let is_unscheduled = class != end.classes.data;
         let cx = end.context(net.now());
-        let polled = protocols.visit(self.sender, Poll { cx, is_unscheduled });
+        let mut polled = protocols.visit(self.sender, Poll { cx, is_unscheduled });
         let is_in_turn = if is_unscheduled { &mut end.unscheduled_in_turn } else { &mut end.in_turn };
         *is_in_turn = polled.more;
-        let (Some(packet), (turn, other)) = (&polled.packet, polled.turns) else { return None };
-        let way = Paths::choose(end.route, &mut end.rng);
+        let (Some(packet), (turn, other)) = (&mut polled.packet, polled.turns) else { return None };
+        let way = net.paths.enter(end.route, packet, &mut end.entropies);
         end.in_network += 1;
         let (id, port) = net.enter(packet, Addition::New(&Extra::None), slot, class, way);
         let parks =

@@ -1,5 +1,5 @@
 //! Mechanisms at work, and the congestion notification packets (CNPs) that they send: from the port that met congestion
-//! back to the sender, over the links that the data took.
+//! back to the sender: over the links that the data took or, where packets are spread over paths, over any of them.
 
 use super::network::Network;
 use super::paths::Route;
@@ -41,20 +41,19 @@ impl Network {
         }
         while let Some(name) = self.mechanisms[mechanism].protocol.poll_cnp(now) {
             if let Some((flow, back, class)) = self.notified.by_name(name) {
-                let is_sent = self.send_cnp(port, flow, back, class);
+                let number = self.mechanisms[mechanism].cnps;
+                let is_sent = self.send_cnp(port, number, flow, back, class);
                 self.mechanisms[mechanism].cnps += u64::from(is_sent);
             }
         }
         self.arm_mechanism(mechanism);
     }
 
-    /// Sends a notification from a port of a switch to the sender of a flow; `back` is the reverse of the route of the
-    /// flow's data. Returns false, and sends nothing, if the flow has been given another path since.
-    fn send_cnp(&mut self, port: PortId, flow: FlowSlot, back: Route, class: ClassId) -> bool {
-        // On the way back the reverse of `port` leads to its switch; what follows leads on to the sender.
-        let Some(way) = self.paths.behind(back, port.reverse()) else { return false };
-        debug_assert!(way.hops > 0, "a switch lies between the two hosts");
-        let packet = Packet::control(Header::Cnp, self.cnp_wire, self.now());
+    /// Sends notification number `number` of a port of a switch, to the sender of a flow; `back` is the reverse of the route
+    /// of the flow's data. Returns false, and sends nothing, if the flow has been given another path since.
+    fn send_cnp(&mut self, port: PortId, number: u64, flow: FlowSlot, back: Route, class: ClassId) -> bool {
+        let mut packet = Packet::control(Header::Cnp, self.cnp_wire, self.now());
+        let Some(way) = self.way_of_cnp(&mut packet, port, flow, back, number) else { return false };
         self.unseen.count(flow, 1);
         self.put_in(&packet, Addition::New(&Extra::None), flow, class, way);
         true

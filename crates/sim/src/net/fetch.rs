@@ -58,8 +58,9 @@ impl Network {
         match event.kind() {
             EventKind::Arrive(id) => {
                 let routed = &self.slab[id];
-                if routed.hops_left > 0 {
-                    let port = self.paths.port(routed.hop);
+                if routed.hops_left > 0
+                    && let Some(port) = self.paths.ahead(routed.hop)
+                {
                     match self.plain.len() {
                         0 => {
                             fetch_port(&self.ports[port]);

@@ -18,6 +18,7 @@
 //! | `memory.rs`, `flow_control/` | the memory of switches |
 //! | `mechanisms.rs`, `notified.rs` | mechanisms of ports and their timers; the flows that they may notify |
 //! | `slab.rs`, `queue.rs`, `paths.rs`, `books.rs`, `drop_reason.rs` | packets, their paths, the count of them, and why they are dropped |
+//! | `tables.rs`, `forward.rs` | the tables by which switches forward packets that may take several paths |
 //! | `unseen.rs` | the packets that enter or leave without any of their ends |
 //! | `tap.rs` | what ports tell the recorder of a trace |
 //! | `recut.rs` | a run that goes on in other parts than those in which it was |
@@ -35,6 +36,7 @@ mod drop_reason;
 mod exchange;
 mod fetch;
 mod flow_control;
+mod forward;
 mod host_ports;
 mod limited;
 mod link;
@@ -56,6 +58,7 @@ mod scheduler;
 mod shown;
 mod slab;
 mod special;
+mod tables;
 mod tap;
 mod unseen;
 
@@ -70,3 +73,4 @@ pub use queued::{Marks, QueuedPacket};
 pub use recut::Elsewhere;
 pub use shown::{Launched, Waiting};
 pub use slab::{Addition, RoutedPacket, Slab};
+pub use tables::Spread;
