@@ -35,6 +35,7 @@ mod registry;
 mod rng;
 mod shared;
 mod shelf;
+mod tag;
 pub mod tcp;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -57,5 +58,6 @@ pub use packet::{
 pub use registry::{
     AnyAgent, AnyMechanism, AnyMechanismConfig, AnyTransport, Place, Receivers, Senders, TRANSPORTS, TRIALS,
 };
-pub use rng::{Entity, Rng, mix};
+pub use rng::{Entity, Rng, SmallRng, mix};
+pub use tag::Tag;
 pub use transport::{Checked, Family, Transport, TransportInfo};

@@ -1,5 +1,6 @@
 //! Packets: the messages between the two ends of a flow and the ports between them.
 
+use crate::tag::Tag;
 use clearway_units::{Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -165,9 +166,16 @@ impl Header {
     }
 }
 
-/// Single-bit marks on a packet.
+/// Single-bit marks on a packet. The four highest bits are none: a packet keeps the lane of its [`Tag`] there.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Flags(u16);
+
+/// The bits of [`Flags`] that are not marks but the packet's tag: the lane, and below it whether the entropy is set.
+const TAG_BITS: u16 = 0xf << ENTROPY_BIT;
+/// The number of the bit that is set in a packet whose tag has an entropy.
+const ENTROPY_BIT: u32 = 12;
+/// The number of the lowest bit of a packet's lane.
+const LANE_BIT: u32 = 13;
 
 impl Flags {
     /// No mark at all.
@@ -213,10 +221,10 @@ impl Flags {
         self.0 &= !other.0;
     }
 
-    /// Returns all bits, as [`Flags::ECN_CAPABLE`] and the others number them.
+    /// Returns all marks, as [`Flags::ECN_CAPABLE`] and the others number their bits.
     #[inline]
     pub const fn bits(self) -> u16 {
-        self.0
+        self.0 & !TAG_BITS
     }
 
     /// Returns the bits of both.
@@ -241,10 +249,12 @@ pub struct Packet {
     pub header: Header,
     /// The time at which its end sent the packet.
     pub sent: Time,
-    /// The size on the wire in bytes, preamble and inter-packet gap included.
-    pub wire: u32,
+    /// The size on the wire in bytes, preamble and inter-packet gap included; at most [`Packet::WIRE_MAX`].
+    pub wire: u16,
     /// The bytes of the flow that the packet carries; 16 bits, so that a packet fits into a cache line with its path.
     payload: u16,
+    /// The entropy of the tag, if the flags say that there is one.
+    entropy: u16,
     /// The marks.
     pub flags: Flags,
 }
@@ -253,28 +263,64 @@ pub struct Packet {
 const _: () = assert!(size_of::<Header>() == 32 && size_of::<Packet>() == 48);
 
 impl Packet {
-    /// The largest payload of one packet, in bytes.
-    pub const PAYLOAD_MAX: u32 = u16::MAX as u32;
+    /// The largest size of one packet on the wire, and so the largest payload, in bytes.
+    pub const WIRE_MAX: u32 = u16::MAX as u32;
 
     /// Returns a data packet with `payload` bytes of the flow and `wire` bytes on the wire, without marks.
     #[inline]
     pub const fn data(header: Header, payload: u32, wire: u32, sent: Time) -> Packet {
-        debug_assert!(payload <= Packet::PAYLOAD_MAX, "a packet carries at most 65,535 bytes");
+        debug_assert!(payload <= wire && wire <= Packet::WIRE_MAX, "a packet has at most 65,535 bytes");
         debug_assert!(header.offset().is_some(), "only data packets carry payload");
-        Packet { header, sent, wire, payload: payload as u16, flags: Flags::NONE }
+        Packet { header, sent, wire: wire as u16, payload: payload as u16, entropy: 0, flags: Flags::NONE }
     }
 
     /// Returns a packet without payload and with `wire` bytes on the wire, without marks.
     #[inline]
     pub const fn control(header: Header, wire: u32, sent: Time) -> Packet {
         debug_assert!(header.offset().is_none(), "a data packet is made by Packet::data");
-        Packet { header, sent, wire, payload: 0, flags: Flags::NONE }
+        debug_assert!(wire <= Packet::WIRE_MAX, "a packet has at most 65,535 bytes");
+        Packet { header, sent, wire: wire as u16, payload: 0, entropy: 0, flags: Flags::NONE }
     }
 
-    /// Returns the packet with the given marks instead of its own.
+    /// Returns the packet with the given marks instead of its own. Its tag stays what it was.
     #[inline]
     pub const fn with_flags(self, flags: Flags) -> Packet {
-        Packet { flags, ..self }
+        Packet { flags: Flags(self.flags.0 & TAG_BITS | flags.bits()), ..self }
+    }
+
+    /// Returns the tag that its end gave the packet.
+    #[inline]
+    pub const fn tag(&self) -> Tag {
+        let has_entropy = self.flags.0 & 1 << ENTROPY_BIT != 0;
+        Tag { lane: self.lane(), entropy: if has_entropy { Some(self.entropy) } else { None } }
+    }
+
+    /// Returns the lane of the packet's tag.
+    #[inline]
+    pub const fn lane(&self) -> u8 {
+        (self.flags.0 >> LANE_BIT) as u8
+    }
+
+    /// Returns the packet with the given tag instead of its own. The lane must be below [`Tag::LANES`].
+    #[inline]
+    pub const fn with_tag(self, tag: Tag) -> Packet {
+        debug_assert!(tag.lane < Tag::LANES, "there are eight lanes");
+        let lane = ((tag.lane & (Tag::LANES - 1)) as u16) << LANE_BIT;
+        let (entropy, is_set) = match tag.entropy {
+            Some(entropy) => (entropy, 1 << ENTROPY_BIT),
+            None => (0, 0),
+        };
+        Packet { entropy, flags: Flags(self.flags.bits() | lane | is_set), ..self }
+    }
+
+    /// Gives the packet another size on the wire, in bytes.
+    #[inline]
+    pub const fn resize(&mut self, wire: u32) {
+        debug_assert!(
+            self.payload as u32 <= wire && wire <= Packet::WIRE_MAX,
+            "a packet has at most 65,535 bytes"
+        );
+        self.wire = wire as u16;
     }
 
     /// Returns the kind of packet.
@@ -299,7 +345,7 @@ impl Packet {
     /// still says which bytes it carried from.
     pub fn trim(&mut self, wire: u32) {
         self.payload = 0;
-        self.wire = self.wire.min(wire);
+        self.resize(wire.min(self.wire.into()));
         self.flags.set(Flags::TRIMMED);
     }
 
@@ -438,6 +484,27 @@ mod tests {
         assert!(!data.with_flags(Flags::RETURNED).is_for_receiver());
         let ack = Packet::control(Header::Cnp, 84, Time::ZERO);
         assert!(!ack.is_for_receiver() && !ack.with_flags(Flags::RETURNED).is_for_receiver());
+    }
+
+    #[test]
+    fn a_tag_and_the_marks_of_a_packet_leave_each_other_alone() {
+        let all = Flags(!TAG_BITS);
+        let packet = Packet::data(Header::data(0), 1460, 1538, Time::ZERO);
+        assert_eq!(
+            packet.tag(),
+            Tag::default(),
+            "the network draws the entropy of a packet whose end set none"
+        );
+        for (lane, entropy) in [(0, Some(0)), (7, None), (7, Some(u16::MAX)), (3, Some(1)), (0, None)] {
+            let tag = Tag { lane, entropy };
+            let tagged = packet.with_flags(all).with_tag(tag);
+            assert_eq!((tagged.tag(), tagged.lane(), tagged.flags.bits()), (tag, lane, all.bits()));
+            assert_eq!((tagged.payload(), tagged.wire), (1460, 1538));
+            let mut marked = packet.with_tag(tag).with_flags(Flags::ECN_CAPABLE);
+            marked.flags.set(Flags::ECN_CE);
+            marked.flags.clear(Flags::ECN_CAPABLE);
+            assert_eq!((marked.tag(), marked.flags.bits()), (tag, Flags::ECN_CE.bits()));
+        }
     }
 
     #[test]

@@ -55,15 +55,16 @@ impl Bare {
             _ => panic!("a bare loop takes lists of flows"),
         }) {
             let key = mix(number as u64);
-            routes.paths(topology, flow.src, flow.dst, key, &mut path).expect("a topology is connected");
-            let way = bare.paths.add(&path, path.len() as u32, 1).way(0);
+            routes.first_path(topology, flow.src, flow.dst, key, &mut path).expect("a topology is connected");
+            let way = bare.paths.add(&path);
+            let way = bare.paths.way(way);
             let frame = topology.port(path[0]).rate.time_to_send(Bytes::new(wire as u64));
             let span: Span = path.iter().map(|port| topology.port(*port).delay + frame).sum();
             for order in 0..span.as_ps() / frame.as_ps() {
                 let id = bare.slab.insert(RoutedPacket {
                     packet: Packet::data(Header::data(0), 0, wire, flow.start),
                     flow: FlowSlot::from_index(0),
-                    hop: way.first,
+                    hop: way.then.back(1),
                     next: None,
                     hops_left: way.hops,
                     class: ClassId::FIRST,
@@ -91,7 +92,7 @@ impl Bare {
             let EventKind::Arrive(id) = event.kind() else { unreachable!("nothing else is scheduled") };
             let routed = &mut self.slab[id];
             if routed.hops_left == 0 {
-                (routed.hop, routed.hops_left) = (self.loops[id].first, self.loops[id].hops);
+                (routed.hop, routed.hops_left) = (self.loops[id].then.back(1), self.loops[id].hops);
             }
             let port = self.paths.port(routed.hop);
             routed.hop = routed.hop.next();

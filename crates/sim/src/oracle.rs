@@ -76,18 +76,9 @@ impl Oracle {
         self.position.get(flow).is_some_and(Option::is_some)
     }
 
-    /// A flow has something to send over the ports of `count` paths, or goes there from now on.
-    pub fn start(&mut self, flow: FlowSlot, paths: impl Iterator<Item = PortId>, count: u32) {
-        let weight = 1.0 / count as f64;
-        let mut ports: Vec<(PortId, f64)> = paths.map(|port| (port, weight)).collect();
-        if count > 1 {
-            ports.sort_by_key(|(port, _)| *port);
-            ports.dedup_by(|next, kept| {
-                let same = next.0 == kept.0;
-                kept.1 += if same { next.1 } else { 0.0 };
-                same
-            });
-        }
+    /// A flow has something to send over these ports, or goes there from now on. Each stands there once, with the share of
+    /// the flow's packets that crosses it.
+    pub fn start(&mut self, flow: FlowSlot, ports: Vec<(PortId, f64)>) {
         self.position.cover(flow, None);
         self.changed = true;
         match self.position[flow] {
@@ -189,7 +180,7 @@ mod tests {
     fn shares(ports: &[f64], flows: &[&[u32]]) -> Vec<f64> {
         let mut oracle = Oracle::new(ports.iter().map(|gbps| Rate::from_bps_f64(gbps * 1e9)));
         for (flow, path) in flows.iter().enumerate() {
-            oracle.start(FlowSlot::from_index(flow), path.iter().copied().map(PortId), 1);
+            oracle.start(FlowSlot::from_index(flow), path.iter().map(|&port| (PortId(port), 1.0)).collect());
         }
         let mut shares = vec![0.0; flows.len()];
         oracle.shares(|flow, rate| shares[flow.index()] = rate.as_bps_f64() / 1e9);
@@ -227,8 +218,8 @@ mod tests {
     fn a_flow_over_two_paths_loads_each_by_half() {
         let mut oracle = Oracle::new([10.0, 4.0, 10.0].iter().map(|gbps| Rate::from_bps_f64(gbps * 1e9)));
         // Ports 0 and 1 are the ways of flow 0; flow 1 shares port 1 with it.
-        oracle.start(FlowSlot::from_index(0), [0, 1].into_iter().map(PortId), 2);
-        oracle.start(FlowSlot::from_index(1), [1].into_iter().map(PortId), 1);
+        oracle.start(FlowSlot::from_index(0), vec![(PortId(0), 0.5), (PortId(1), 0.5)]);
+        oracle.start(FlowSlot::from_index(1), vec![(PortId(1), 1.0)]);
         let mut shares = [0; 2];
         oracle.shares(|flow, rate| shares[flow.index()] = rate.as_bps());
         // r + r / 2 = 4 Gbps.
@@ -239,9 +230,9 @@ mod tests {
     #[test]
     fn only_changes_are_told_and_a_flow_that_ends_leaves_its_share_to_the_others() {
         let mut oracle = Oracle::new([Rate::gbps(10), Rate::gbps(10)].into_iter());
-        oracle.start(FlowSlot::from_index(7), [0].into_iter().map(PortId), 1);
-        oracle.start(FlowSlot::from_index(3), [0].into_iter().map(PortId), 1);
-        oracle.start(FlowSlot::from_index(5), [1].into_iter().map(PortId), 1);
+        oracle.start(FlowSlot::from_index(7), vec![(PortId(0), 1.0)]);
+        oracle.start(FlowSlot::from_index(3), vec![(PortId(0), 1.0)]);
+        oracle.start(FlowSlot::from_index(5), vec![(PortId(1), 1.0)]);
         let told = |oracle: &mut Oracle| {
             let mut told = Vec::new();
             oracle.shares(|flow, rate| told.push((flow.index(), rate.as_bps() / 1_000_000_000)));

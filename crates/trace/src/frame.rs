@@ -98,7 +98,7 @@ pub fn frame(packet: &Packet, extra: &Extra, flow: &Flow, passage: &Passage) -> 
             ETHERNET_LEN + IPV4_LEN + length
         }
     };
-    let length = needed.max(packet.wire.saturating_sub(UNSEEN) as usize).max(FRAME_MIN);
+    let length = needed.max(u32::from(packet.wire).saturating_sub(UNSEEN) as usize).max(FRAME_MIN);
     if payload == 0 {
         bytes.resize(length, 0);
     }

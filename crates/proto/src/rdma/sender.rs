@@ -60,7 +60,7 @@ pub struct Sender<L> {
     /// True once the receiver acknowledged the end of the flow.
     end_acked: bool,
     /// The size of the last packet on the wire, in bytes.
-    last_wire: u32,
+    last_wire: u16,
     /// The rate from which `pace_at` was computed.
     pace: Rate,
     /// The time from the last packet to the next one that follows from both: few packets need the division.
@@ -337,7 +337,7 @@ impl<L: RateLaw> endpoint::Sender for Sender<L> {
         if segment.again {
             cx.stats.rare_mut().retransmits += 1;
         }
-        self.law.on_sent(packet.wire, cx.now);
+        self.law.on_sent(packet.wire.into(), cx.now);
         let pace = self.law.rate();
         let is_same = (pace, packet.wire) == (self.pace, self.last_wire);
         if pace != self.pace {

@@ -184,7 +184,7 @@ impl Receiver {
         if count > 0 {
             packet.flags.set(Flags::EXTRA);
             // Two bytes of option header, two of padding, eight a block (RFC 2018 sec. 3).
-            packet.wire = self.framing.wire(4 + 8 * count as u32);
+            packet.resize(self.framing.wire(4 + 8 * count as u32));
         }
     }
 

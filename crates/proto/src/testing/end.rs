@@ -255,7 +255,10 @@ impl<E: Endpoint + ?Sized> End<E> {
                 packet.payload() <= self.framing.payload_max,
                 "no packet is larger than the framing allows"
             );
-            assert!(packet.wire >= self.framing.wire(packet.payload()), "a packet has its headers");
+            assert!(
+                u32::from(packet.wire) >= self.framing.wire(packet.payload()),
+                "a packet has its headers"
+            );
         }
         assert!(packet.wire > 0, "a packet has a size");
         // A pacer holds packets that carry the time at which it got them.

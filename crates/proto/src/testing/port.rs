@@ -162,7 +162,7 @@ impl Credits {
 
     /// A credit joins the queue, or is dropped.
     pub fn arrive(&mut self, credit: Travelling) {
-        if self.room.admits(self.waiting.len() as u32, self.bytes, credit.packet.wire) {
+        if self.room.admits(self.waiting.len() as u32, self.bytes, credit.packet.wire.into()) {
             self.bytes += credit.packet.wire as u64;
             self.waiting.push_back(credit);
         } else {
@@ -173,7 +173,7 @@ impl Credits {
     /// The credit that leaves now, or else the time at which the first one may.
     pub fn depart(&mut self, now: Time) -> Result<Travelling, Time> {
         let Some(first) = self.waiting.front() else { return Err(Time::MAX) };
-        let wire = first.packet.wire;
+        let wire = u32::from(first.packet.wire);
         if !self.limiter.take(wire, now) {
             return Err(self.limiter.ready_at(wire, now));
         }

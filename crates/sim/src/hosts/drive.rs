@@ -3,7 +3,7 @@
 use super::ends::{End, Receiving, Sending};
 use crate::engine::EventKind;
 use crate::ids::{FlowSlot, PacketId};
-use crate::net::{Addition, Network, Paths};
+use crate::net::{Addition, Network};
 use clearway_proto::{
     Agent, AgentPacket, AnyAgent, Cx, Endpoint, Extra, Flags, Gauges, Order, Packet, Receiver,
     ReceiverVisitor, Receivers, Sender, SenderVisitor, Senders,
@@ -106,7 +106,7 @@ impl Drive<'_> {
             if packet.flags.has(Flags::EXTRA) {
                 came = None;
             }
-            end.send(&packet, extra, flow, net);
+            end.send(&mut packet, extra, flow, net);
         }
         let (turn, other) = next_turn(endpoint);
         match parked {
@@ -144,8 +144,8 @@ impl End {
 
     /// Sends a packet of the end that is not data.
     #[inline(never)]
-    fn send(&mut self, packet: &Packet, extra: Addition<'_>, flow: FlowSlot, net: &mut Network) {
-        let way = Paths::choose(self.route, &mut self.rng);
+    fn send(&mut self, packet: &mut Packet, extra: Addition<'_>, flow: FlowSlot, net: &mut Network) {
+        let way = net.paths.enter(self.route, packet, &mut self.entropies);
         self.in_network += 1;
         net.put_in(packet, extra, flow, self.classes.of(packet.kind()), way);
     }
@@ -353,7 +353,7 @@ mod tests {
     use crate::ids::{ClassId, HostId, Id};
     use crate::net::Route;
     use crate::ports::network_for;
-    use clearway_proto::{AnyTransport, Entity, Rng};
+    use clearway_proto::{AnyTransport, Entity, Rng, SmallRng};
     use clearway_topology::Star;
     use clearway_units::Span;
 
@@ -396,12 +396,12 @@ mod tests {
         fn new() -> Bed {
             let transport = AnyTransport::by_name("blast").unwrap();
             let model = network_for(Star::default().build().unwrap(), [&transport]).unwrap();
-            let rng = Rng::stream(1, Entity::Sender, 0);
+            let streams = (Rng::stream(1, Entity::Sender, 0), SmallRng::stream(1, Entity::SenderPath, 0));
             let [data, ack, credit, cnp, unscheduled] = [ClassId::FIRST; 5];
             let classes = Classes { data, ack, credit, cnp, unscheduled };
             Bed {
                 net: Network::new(&model),
-                end: End::new(rng, HostId::from_index(0), Route::default(), classes),
+                end: End::new(streams, HostId::from_index(0), Route::default(), classes),
                 sleeper: Sleeper { deadline: Time::MAX, next: Vec::new(), woken: Vec::new() },
             }
         }

@@ -6,14 +6,16 @@ use crate::classes::Classes;
 use crate::ids::{AgentId, EndId, FlowSlot, HostId, IdVec, TrafficId};
 use crate::net::Route;
 use crate::timer::Timer;
-use clearway_proto::{Place, Receivers, Rng, Senders, Stats};
+use clearway_proto::{Place, Receivers, Rng, Senders, SmallRng, Stats};
 use serde::{Deserialize, Serialize};
 
 /// One end of a flow, its protocol left out.
 #[derive(Serialize, Deserialize)]
 pub struct End {
-    /// The randomness of the end.
+    /// The randomness of the end's protocol.
     pub rng: Rng,
+    /// The entropies of the tags of the end's packets.
+    pub entropies: SmallRng,
     /// The counts of what the end did.
     pub stats: Stats,
     /// The wake-ups that the protocol asked for.
@@ -28,7 +30,7 @@ pub struct End {
     pub finished: bool,
     /// The host of the end.
     pub host: HostId,
-    /// The paths of the packets that the end sends.
+    /// The way of the packets that the end sends.
     pub route: Route,
     /// The number of packets that the end put into the network, less those that it got from there: together with the
     /// other end's, and with those of which no end hears, the packets of the flow that are in the network.
@@ -36,10 +38,11 @@ pub struct End {
 }
 
 impl End {
-    /// Returns an end before its first input.
-    pub fn new(rng: Rng, host: HostId, route: Route, classes: Classes) -> End {
+    /// Returns an end before its first input, with the streams of its protocol and of its packets' tags.
+    pub fn new((rng, entropies): (Rng, SmallRng), host: HostId, route: Route, classes: Classes) -> End {
         End {
             rng,
+            entropies,
             stats: Stats::default(),
             timer: Timer::IDLE,
             classes,

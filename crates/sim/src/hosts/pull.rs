@@ -4,7 +4,7 @@ use super::drive::{arm_timer, note_finished};
 use super::ends::Sending;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, PacketId};
-use crate::net::{Addition, Network, Paths};
+use crate::net::{Addition, Network};
 use clearway_proto::{Agent, AnyAgent, Cx, Extra, Order, Packet, Sender, SenderVisitor, Senders};
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -79,12 +79,12 @@ impl Sending {
         if let Some(agent) = agent {
             agent.handle_data(slot.to_bits(), packet, net.now());
         }
-        let way = Paths::choose(end.route, &mut end.rng);
+        let way = net.paths.enter(end.route, packet, &mut end.entropies);
         end.in_network += 1;
         let (id, port) = net.enter(packet, Addition::New(&Extra::None), slot, class, way);
         let parks = turn != Time::MAX
             && !is_unscheduled
-            && end.may_park(turn, other, port, packet.wire, net)
+            && end.may_park(turn, other, port, packet.wire.into(), net)
             && net.nic(port).order(class) == Order::InTurn;
         if parks {
             end.in_turn = true;

@@ -311,7 +311,7 @@ mod tests {
         assert_eq!((0..5).filter_map(|_| queue.pop(ps(1))).map(|credit| credit.wire).last(), Some(84));
         new.insert(RoutedPacket::for_test(7));
         queue.bring(&old, &mut new);
-        let wires: Vec<u32> = queue.iter().map(|id| new[id].packet.wire).collect();
+        let wires: Vec<u16> = queue.iter().map(|id| new[id].packet.wire).collect();
         assert_eq!(wires, (85..100).collect::<Vec<_>>());
     }
 

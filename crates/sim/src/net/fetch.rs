@@ -57,8 +57,9 @@ fn fetch_behind(net: &Network, event: Event) {
     match event.kind() {
         EventKind::Arrive(id) => {
             let routed = &net.slab[id];
-            if routed.hops_left > 0 {
-                let port = net.paths.port(routed.hop);
+            if routed.hops_left > 0
+                && let Some(port) = net.paths.ahead(routed.hop)
+            {
                 match net.plain.len() {
                     0 => {
                         fetch_port(&net.ports[port]);

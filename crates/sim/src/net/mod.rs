@@ -17,6 +17,7 @@
 //! | `memory.rs`, `flow_control/` | the memory of switches |
 //! | `mechanisms.rs`, `notified.rs` | mechanisms of ports and their timers; the flows that they may notify |
 //! | `slab.rs`, `queue.rs`, `paths.rs`, `books.rs`, `drop_reason.rs` | packets, their paths, the count of them, and why they are dropped |
+//! | `tables.rs`, `forward.rs` | the tables by which switches forward packets that may take several paths |
 //! | `unseen.rs` | the packets that enter or leave without any of their ends |
 //! | `tap.rs` | what ports tell the recorder of a trace |
 //! | `recut.rs` | a run that goes on in other parts than those in which it was |
@@ -34,6 +35,7 @@ mod exchange;
 mod faults;
 pub mod fetch;
 mod flow_control;
+mod forward;
 mod link;
 mod looks;
 mod mechanisms;
@@ -53,6 +55,7 @@ mod recut;
 mod scheduler;
 mod shown;
 mod slab;
+mod tables;
 mod tap;
 mod unseen;
 
@@ -67,3 +70,4 @@ pub use queued::{Marks, QueuedPacket};
 pub use recut::Elsewhere;
 pub use shown::{Launched, Waiting, handled_later};
 pub use slab::{Addition, RoutedPacket, Slab};
+pub use tables::Spread;

@@ -6,6 +6,7 @@ use super::credits::Credits;
 use super::data_queue::DataQueue;
 use super::drop_reason::{ByReason, DropReason};
 use super::exchange::Exchange;
+use super::forward;
 use super::link::Loss;
 use super::mechanisms::Mechanisms;
 use super::memory::Memory;
@@ -109,7 +110,7 @@ impl Network {
         let id = self.slab.insert(RoutedPacket {
             packet: *packet,
             flow,
-            hop: way.first.next(),
+            hop: way.then,
             next: None,
             hops_left: way.hops - 1,
             class: if is_credit { class } else { self.at_switches[class] },
@@ -118,7 +119,7 @@ impl Network {
         if has_extra {
             self.slab.set_extra(id, extra);
         }
-        (id, self.paths.port(way.first))
+        (id, way.port)
     }
 
     /// Puts a packet of a flow into the network, as [`Network::enter`], and hands it to the first port of its way.
@@ -155,14 +156,18 @@ impl Network {
         self.forget(id);
     }
 
-    /// Handles a packet that reached the end of its link: at a switch it moves on. Returns whether it is at its host.
+    /// Handles a packet that reached the end of the link of a port: at a switch it moves on. Returns whether it is at its
+    /// host.
     #[inline(always)]
-    pub fn arrive(&mut self, id: PacketId) -> bool {
+    pub fn arrive(&mut self, id: PacketId, over: PortId) -> bool {
         let routed = &mut self.slab[id];
         if routed.hops_left == 0 {
             return true;
         }
-        let port = self.paths.port(routed.hop);
+        let Some(port) = self.paths.ahead(routed.hop) else {
+            forward::forward(self, id, over);
+            return false;
+        };
         routed.hop = routed.hop.next();
         routed.hops_left -= 1;
         pipeline::hand(self, port, id);

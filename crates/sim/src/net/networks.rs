@@ -12,15 +12,18 @@ use super::network::Network;
 use super::paths::{Paths, Route};
 use super::port::Port;
 use super::slab::Addition;
+use super::tables::Spread;
 use super::{faults, looks, pause};
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, PacketId, PartId};
 use crate::model::Model;
 use crate::trace::Recorder;
 use clearway_proto::Flags;
+use clearway_topology::routing::NextHops;
 use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::{Rate, Span, Time};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// The networks of all parts, by the number of the part.
 #[derive(Serialize, Deserialize)]
@@ -124,12 +127,12 @@ impl Networks {
         &self.parts[0].paths
     }
 
-    /// Adds `count` paths of `hops` ports each, which stand in `ports` one after the other.
-    pub fn add_path(&mut self, ports: &[PortId], hops: u32, count: u32) -> Route {
-        self.parts[0].paths.add(ports, hops, count)
+    /// Adds a path.
+    pub fn add_path(&mut self, ports: &[PortId]) -> Route {
+        self.parts[0].paths.add(ports)
     }
 
-    /// Adds the paths of a route backwards.
+    /// Adds the path of a route backwards.
     pub fn add_reverse(&mut self, route: Route) -> Route {
         self.parts[0].paths.add_reverse(route)
     }
@@ -144,6 +147,36 @@ impl Networks {
         if let [first, others @ ..] = &mut self.parts[..] {
             first.paths.share(others.iter_mut().map(|net| &mut net.paths));
         }
+    }
+
+    /// A flow begins whose packets are forwarded by tables, to which those to its hosts are added where they are missing.
+    pub fn open_spread(&mut self, topology: &Topology, flow: FlowSlot, spread: Spread) {
+        self.lead_to(topology, spread.src);
+        self.lead_to(topology, spread.dst);
+        self.parts.iter_mut().for_each(|net| net.paths.tables.open(flow, spread));
+    }
+
+    /// Sees to it that the tables lead to a host.
+    pub fn lead_to(&mut self, topology: &Topology, host: NodeId) {
+        if !self.parts[0].paths.tables.leads_to(host) {
+            self.change_tables(|tables| tables.lead_to(topology, host));
+        }
+    }
+
+    /// Routing notices that a link's direction failed or recovered. The tables lead nowhere until they are told of hosts
+    /// anew.
+    pub fn notice(&mut self, topology: &Topology, port: PortId, up: bool) {
+        self.change_tables(|tables| tables.set_up(topology, port, up));
+    }
+
+    /// Changes the tables, which all parts share.
+    fn change_tables(&mut self, change: impl FnOnce(&mut NextHops)) {
+        let mut tables = self.parts[0].paths.tables.take();
+        for other in &mut self.parts[1..] {
+            other.paths.tables.take();
+        }
+        change(Arc::get_mut(&mut tables).expect("no part holds the tables now"));
+        self.parts.iter_mut().for_each(|net| net.paths.tables.put(Arc::clone(&tables)));
     }
 
     /// A link's direction fails, and what waited for it is lost; or it recovers.

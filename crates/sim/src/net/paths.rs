@@ -1,15 +1,29 @@
-//! The paths that packets follow, in one array: a hop is an array read.
+//! The ways that packets follow: a stored path, whose next hop is an array read, or the tables of switches.
+//!
+//! A flow that has one path in a direction keeps its ports here. A flow whose packets may take several keeps none: its
+//! packets are forwarded hop by hop ([`Tables`]).
 
-use clearway_proto::Rng;
+use super::tables::Tables;
+use clearway_proto::{Packet, SmallRng, Tag};
 use clearway_topology::PortId;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// A place in the array of paths, where the port of a hop stands.
+/// Where a packet is on its way: the place in the array of paths where the port of its next hop stands or, of a packet that
+/// tables forward, the port over which it came.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct HopId(u32);
 
+/// The bit that tells a port from a place in the array of paths, which has fewer entries.
+const BY_TABLES: u32 = 1 << 31;
+
 impl HopId {
+    /// Returns the hop of a packet that tables forward and that came over `port`.
+    #[inline]
+    pub fn over(port: PortId) -> HopId {
+        HopId(BY_TABLES | port.0)
+    }
+
     /// Returns the place of the hop after this one.
     #[inline]
     pub fn next(self) -> HopId {
@@ -23,41 +37,56 @@ impl HopId {
     }
 }
 
-/// The paths of the packets of a flow in one direction: `count` paths of `hops` ports each, from `base` on.
+/// The way of the packets of a flow in one direction: a stored path of `hops` ports from `base` on or, if tables forward
+/// them, the first port of a way of so many.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Route {
     base: u32,
-    count: u16,
     hops: u8,
 }
 
 impl Route {
-    /// Returns the number of paths among which each packet chooses.
-    pub fn count(&self) -> u32 {
-        self.count.into()
+    /// Returns the route of packets that tables forward, over `hops` ports of which this is the first.
+    ///
+    /// # Panics
+    /// Panics if the way has more than 255 ports.
+    pub fn by_tables(first: PortId, hops: usize) -> Route {
+        Route { base: BY_TABLES | first.0, hops: count(hops) }
     }
 
-    /// One of the paths, by its number.
+    /// Returns whether tables forward the packets.
     #[inline]
-    pub fn way(&self, number: u32) -> Way {
-        Way { first: HopId(self.base + number * self.hops as u32), hops: self.hops }
+    pub fn is_by_tables(&self) -> bool {
+        self.base & BY_TABLES != 0
     }
 
-    fn ports(&self) -> usize {
-        self.hops as usize * self.count as usize
+    /// Returns the number of ports on the way.
+    pub fn hops(&self) -> u8 {
+        self.hops
+    }
+
+    fn range(&self) -> Range<usize> {
+        self.base as usize..self.base as usize + self.hops as usize
     }
 }
 
-/// The rest of a path: a first hop, and the number of ports from there on.
+/// Returns the number of ports on a way, as a route keeps it.
+fn count(ports: usize) -> u8 {
+    u8::try_from(ports).expect("no path crosses 256 ports")
+}
+
+/// The way of one packet from some port on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Way {
-    /// The place of the first hop.
-    pub first: HopId,
+    /// The first port.
+    pub port: PortId,
+    /// Where the packet is on its way when it is at that port.
+    pub then: HopId,
     /// The number of ports to cross, the first included.
     pub hops: u8,
 }
 
-/// The paths of all flows.
+/// The ways of all flows.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Paths {
     ports: Vec<PortId>,
@@ -65,35 +94,35 @@ pub struct Paths {
     free: Vec<Vec<u32>>,
     /// Stretches that were written since the copies of these paths last followed.
     written: Vec<Range<u32>>,
+    /// The tables that forward the packets of the other flows.
+    pub tables: Tables,
 }
 
 impl Paths {
-    /// Adds `count` paths of `hops` ports each, which stand in `ports` one after the other.
-    pub fn add(&mut self, ports: &[PortId], hops: u32, count: u32) -> Route {
+    /// Adds a path.
+    pub fn add(&mut self, ports: &[PortId]) -> Route {
         let base = self.take(ports.len());
         self.ports[base as usize..][..ports.len()].copy_from_slice(ports);
-        let hops = u8::try_from(hops).expect("no path crosses 256 ports");
-        let count = u16::try_from(count).expect("packets are sprayed over at most 1,024 paths");
-        Route { base, count, hops }
+        Route { base, hops: count(ports.len()) }
     }
 
     /// Gives back the place of a route that no packet follows any more.
     pub fn remove(&mut self, route: Route) {
-        if self.free.len() <= route.ports() {
-            self.free.resize(route.ports() + 1, Vec::new());
+        if route.is_by_tables() {
+            return;
         }
-        self.free[route.ports()].push(route.base);
+        let hops = route.hops as usize;
+        if self.free.len() <= hops {
+            self.free.resize(hops + 1, Vec::new());
+        }
+        self.free[hops].push(route.base);
     }
 
-    /// Adds the paths of a route backwards.
+    /// Adds the path of a route backwards.
     pub fn add_reverse(&mut self, route: Route) -> Route {
-        let base = self.take(route.ports());
-        let hops = route.hops as usize;
-        for path in (0..route.ports()).step_by(hops) {
-            let (forth, back) = (route.base as usize + path, base as usize + path);
-            for hop in 0..hops {
-                self.ports[back + hop] = self.ports[forth + hops - 1 - hop].reverse();
-            }
+        let base = self.take(route.hops as usize);
+        for (place, hop) in (base as usize..).zip(route.range().rev()) {
+            self.ports[place] = self.ports[hop].reverse();
         }
         Route { base, ..route }
     }
@@ -106,6 +135,7 @@ impl Paths {
             base as u32
         });
         let end = base + ports as u32;
+        assert!(end < BY_TABLES, "the paths of all flows have fewer than 2^31 ports");
         match self.written.last_mut() {
             Some(last) if last.end == base => last.end = end,
             _ => self.written.push(base..end),
@@ -134,104 +164,164 @@ impl Paths {
         self.written.push(0..self.ports.len() as u32);
     }
 
-    /// Returns the first path of a route.
-    pub fn first(&self, route: Route) -> &[PortId] {
-        &self.ports[route.base as usize..][..route.hops as usize]
-    }
-
-    /// Returns the ports of all paths of a route, one path after the other.
-    pub fn all(&self, route: Route) -> &[PortId] {
-        &self.ports[route.base as usize..][..route.ports()]
-    }
-
-    /// Returns the paths of a route.
-    pub fn each(&self, route: Route) -> impl Iterator<Item = &[PortId]> {
-        self.all(route).chunks(route.hops.into())
+    /// Returns the ports of a stored path.
+    pub fn path(&self, route: Route) -> &[PortId] {
+        &self.ports[route.range()]
     }
 
     /// Returns the first port of a route: the sending host's own.
     #[inline]
     pub fn first_port(&self, route: Route) -> PortId {
-        self.ports[route.base as usize]
+        self.ahead(HopId(route.base)).unwrap_or(PortId(route.base & !BY_TABLES))
     }
 
-    /// Returns the port of a hop.
+    /// Returns the port of a hop of a stored path.
     #[inline]
     pub fn port(&self, hop: HopId) -> PortId {
         self.ports[hop.0 as usize]
     }
 
-    /// Chooses a path of a route for a packet, at random among several.
-    #[inline]
-    pub fn choose(route: Route, rng: &mut Rng) -> Way {
-        route.way(if route.count > 1 { rng.below(route.count as u64) as u32 } else { 0 })
+    /// Returns the next port of a packet; `None` if tables tell it.
+    #[inline(always)]
+    pub fn ahead(&self, hop: HopId) -> Option<PortId> {
+        self.ports.get(hop.0 as usize).copied()
     }
 
-    /// Returns the way that is left of a route behind `port`, of the first path that crosses it; `None` if none does.
-    pub fn behind(&self, route: Route, port: PortId) -> Option<Way> {
-        let hops = route.hops as usize;
-        let at = self.all(route).iter().position(|hop| *hop == port)?;
-        let left = hops - at % hops - 1;
-        Some(Way { first: HopId(route.base + at as u32 + 1), hops: left as u8 })
+    /// Returns the port over which a packet came that waits at a switch. The hop of one on a stored path is that after the
+    /// present port.
+    #[inline]
+    pub fn came_from(&self, hop: HopId) -> PortId {
+        if hop.0 & BY_TABLES != 0 { PortId(hop.0 & !BY_TABLES) } else { self.port(hop.back(2)) }
     }
+
+    /// Returns the way of a packet from its host on. One that tables will forward gets an entropy from `entropies`, unless
+    /// its end has set one.
+    #[inline(always)]
+    pub fn enter(&self, route: Route, packet: &mut Packet, entropies: &mut SmallRng) -> Way {
+        match self.ahead(HopId(route.base)) {
+            Some(port) => Way { port, then: HopId(route.base).next(), hops: route.hops },
+            None => enter_by_tables(route, packet, entropies),
+        }
+    }
+
+    /// Returns the way from the start of a stored path.
+    pub fn way(&self, route: Route) -> Way {
+        let first = HopId(route.base);
+        Way { port: self.port(first), then: first.next(), hops: route.hops }
+    }
+
+    /// Returns the way that is left of a stored path behind `port`; `None` if it does not cross that.
+    pub fn behind(&self, route: Route, port: PortId) -> Option<Way> {
+        let at = self.path(route).iter().position(|hop| *hop == port)?;
+        let next = HopId(route.base + at as u32 + 1);
+        let hops = route.hops - at as u8 - 1;
+        (hops > 0).then(|| Way { port: self.port(next), then: next.next(), hops })
+    }
+}
+
+/// As [`Paths::enter`], of a packet that tables forward.
+#[inline(never)]
+fn enter_by_tables(route: Route, packet: &mut Packet, entropies: &mut SmallRng) -> Way {
+    let tag = packet.tag();
+    let entropy = tag.entropy.unwrap_or_else(|| entropies.entropy());
+    *packet = packet.with_tag(Tag { entropy: Some(entropy), ..tag });
+    Way { port: PortId(route.base & !BY_TABLES), then: HopId(route.base), hops: route.hops }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clearway_proto::{Entity, Header};
+    use clearway_units::Time;
 
     #[test]
-    fn the_way_behind_a_port_is_the_rest_of_the_first_path_that_crosses_it() {
+    fn the_way_behind_a_port_is_the_rest_of_the_path() {
         let mut paths = Paths::default();
-        let ports = [0, 2, 4, 0, 6, 8].map(PortId);
-        paths.add(&ports[..1], 1, 1);
-        let route = paths.add(&ports, 3, 2);
-        let way = paths.behind(route, PortId(6)).unwrap();
-        assert_eq!((paths.port(way.first), way.hops), (PortId(8), 1));
-        let way = paths.behind(route, PortId(0)).unwrap();
-        assert_eq!((paths.port(way.first), way.hops), (PortId(2), 2));
+        paths.add(&[PortId(0)]);
+        let route = paths.add(&[2, 4, 6].map(PortId));
+        let way = paths.behind(route, PortId(2)).unwrap();
+        assert_eq!((way.port, paths.port(way.then), way.hops), (PortId(4), PortId(6), 2));
+        assert_eq!(paths.behind(route, PortId(4)).map(|way| (way.port, way.hops)), Some((PortId(6), 1)));
+        assert_eq!(paths.behind(route, PortId(6)), None, "nothing is left");
         assert_eq!(paths.behind(route, PortId(10)), None);
     }
 
     #[test]
     fn the_place_of_a_route_that_was_removed_is_used_again() {
         let mut paths = Paths::default();
-        let old = paths.add(&[PortId(0), PortId(2)], 2, 1);
+        let old = paths.add(&[PortId(0), PortId(2)]);
         paths.remove(old);
-        let new = paths.add(&[PortId(4), PortId(6)], 2, 1);
-        assert_eq!(paths.all(new), [PortId(4), PortId(6)]);
-        assert_eq!(paths.first_port(new), PortId(4));
+        let new = paths.add(&[PortId(4), PortId(6)]);
+        assert_eq!(paths.path(new), [PortId(4), PortId(6)]);
+        assert_eq!((paths.first_port(new), paths.ports.len()), (PortId(4), 2));
     }
 
     #[test]
     fn copies_follow_what_was_added_and_what_took_the_place_of_a_route() {
         let (mut paths, mut copies) = (Paths::default(), [Paths::default(), Paths::default()]);
-        let [one, other] = [[0, 2], [4, 6]].map(|ports| paths.add(&ports.map(PortId), 2, 1));
+        let [one, other] = [[0, 2], [4, 6]].map(|ports| paths.add(&ports.map(PortId)));
         let last = paths.add_reverse(one);
         paths.share(copies.iter_mut());
         paths.remove(one);
-        let new = paths.add(&[PortId(8), PortId(10)], 2, 1);
-        assert_eq!(copies[1].all(new), [PortId(0), PortId(2)], "they were not told yet");
+        let new = paths.add(&[PortId(8), PortId(10)]);
+        assert_eq!(copies[1].path(new), [PortId(0), PortId(2)], "they were not told yet");
         paths.share(copies.iter_mut());
         for route in [new, other, last] {
-            assert_eq!([copies[0].all(route), copies[1].all(route)], [paths.all(route); 2]);
+            assert_eq!([copies[0].path(route), copies[1].path(route)], [paths.path(route); 2]);
         }
-        assert_eq!(paths.all(new), [PortId(8), PortId(10)]);
+        assert_eq!(paths.path(new), [PortId(8), PortId(10)]);
         assert!(paths.written.is_empty());
         let mut late = Paths::default();
         paths.forget_copies();
         paths.share([&mut late].into_iter());
         assert_eq!(
-            [new, other, last].map(|route| late.all(route)),
-            [new, other, last].map(|route| paths.all(route))
+            [new, other, last].map(|route| late.path(route)),
+            [new, other, last].map(|route| paths.path(route))
         );
     }
 
     #[test]
     fn the_reverse_of_a_route_leads_back_over_the_same_links() {
         let mut paths = Paths::default();
-        let route = paths.add(&[PortId(0), PortId(2), PortId(4), PortId(6)], 2, 2);
+        let route = paths.add(&[PortId(0), PortId(2), PortId(4)]);
         let back = paths.add_reverse(route);
-        assert_eq!(paths.all(back), [PortId(3), PortId(1), PortId(7), PortId(5)]);
+        assert_eq!(paths.path(back), [PortId(5), PortId(3), PortId(1)]);
+    }
+
+    #[test]
+    fn a_packet_on_a_stored_path_came_over_the_port_before_the_present_one() {
+        let mut paths = Paths::default();
+        let route = paths.add(&[0, 2, 4, 6].map(PortId));
+        let way = paths.behind(route, PortId(0)).unwrap();
+        assert_eq!((way.port, paths.came_from(way.then)), (PortId(2), PortId(0)));
+        assert_eq!(paths.ahead(way.then), Some(PortId(4)));
+        let over = HopId::over(PortId(9));
+        assert_eq!((paths.came_from(over), paths.ahead(over)), (PortId(9), None));
+    }
+
+    #[test]
+    fn a_route_by_tables_stores_no_path_and_gives_each_packet_an_entropy_that_its_end_did_not_set() {
+        let mut paths = Paths::default();
+        let route = Route::by_tables(PortId(8), 6);
+        let mut entropies = SmallRng::stream(1, Entity::SenderPath, 0);
+        let packet = Packet::control(Header::Syn, 84, Time::ZERO);
+        let mut draw = |tag| {
+            let mut packet = packet.with_tag(tag);
+            let way = paths.enter(route, &mut packet, &mut entropies);
+            assert_eq!((way.port, way.hops, paths.first_port(route)), (PortId(8), 6, PortId(8)));
+            packet.tag()
+        };
+        let drawn = [(); 4].map(|()| draw(Tag { lane: 3, entropy: None }));
+        assert!(drawn.iter().all(|tag| tag.lane == 3));
+        assert!(drawn.windows(2).all(|pair| pair[0].entropy != pair[1].entropy), "{drawn:?}");
+        let own = Tag { lane: 0, entropy: Some(7) };
+        assert_eq!(draw(own), own);
+        paths.remove(route);
+        assert!(paths.ports.is_empty() && paths.free.is_empty());
+        // One with a stored path stays as it is.
+        let stored = paths.add(&[PortId(2)]);
+        let mut plain = packet;
+        assert_eq!(paths.enter(stored, &mut plain, &mut entropies), paths.way(stored));
+        assert_eq!(plain.tag(), Tag::default());
     }
 }

@@ -16,8 +16,7 @@ use clearway_topology::PortId;
 /// way of its data backwards, and so counts against the link by which it would have come.
 #[inline]
 pub(super) fn came_from(paths: &Paths, routed: &RoutedPacket) -> PortId {
-    // The packet's hop is the one after the present port.
-    paths.port(routed.hop.back(2))
+    paths.came_from(routed.hop)
 }
 
 fn control(net: &mut Network) -> &mut FlowControl {

@@ -69,7 +69,7 @@ impl PlainQueue {
         self.bytes_max = self.bytes_max.max(self.bytes);
         self.area += wide_product(wire, (start - now).as_ps());
         let (payload, kind, marks) = (packet.payload() as u16, packet.kind(), Marks::of(packet.flags));
-        self.frames.push_back(Frame { start, wire: packet.wire, payload, kind, marks });
+        self.frames.push_back(Frame { start, wire: packet.wire.into(), payload, kind, marks });
         true
     }
 

@@ -42,6 +42,8 @@ impl Networks {
         self.parts[0].paths = take(&mut old.parts[0].paths);
         self.parts[0].paths.forget_copies();
         self.share_paths();
+        let tables = self.parts[0].paths.tables.clone();
+        self.parts[1..].iter_mut().for_each(|net| net.paths.tables = tables.clone());
         self.parts.iter_mut().for_each(|net| net.notified.clone_from(&old.parts[0].notified));
         let Networks { parts, part_of } = old;
         for (number, part) in parts.into_iter().enumerate() {

@@ -155,7 +155,7 @@ impl<'a> Look<'a> {
         match self.plain() {
             Some(queue) => queue.shown(self.net.now()).take(most).for_each(show),
             None => self.waiting_packets().take(most).for_each(|RoutedPacket { packet, .. }| {
-                let (kind, wire) = (packet.kind(), packet.wire);
+                let (kind, wire) = (packet.kind(), packet.wire.into());
                 show(QueuedPacket { kind, wire, marks: Marks::of(packet.flags) });
             }),
         }
@@ -214,7 +214,7 @@ fn handed_over(net: &Network) -> impl Iterator<Item = Launched<'_>> {
 fn launched_at<'a>(net: &Network, port: PortId, at: Time, routed: Option<&'a RoutedPacket>) -> Launched<'a> {
     let out = &net.ports[port];
     let response = net.memory.control().filter(|_| routed.is_none()).map(|control| control.response());
-    let wire = routed.map_or(PAUSE_WIRE, |routed| routed.packet.wire);
+    let wire = routed.map_or(PAUSE_WIRE, |routed| routed.packet.wire.into());
     let arrives = response.map_or(at, |response| at - response);
     let done = arrives - out.delay;
     let start = done - out.time_taken(wire, done);

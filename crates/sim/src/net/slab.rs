@@ -19,7 +19,7 @@ pub struct RoutedPacket {
     pub packet: Packet,
     /// The flow of the packet.
     pub flow: FlowSlot,
-    /// The next port of the packet's path.
+    /// Where the packet is on its way.
     pub hop: HopId,
     /// The packet behind this one in a queue; in an entry of the array that is free, the next free one.
     pub next: Option<PacketId>,

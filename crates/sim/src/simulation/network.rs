@@ -1,10 +1,13 @@
 //! What happens to the network itself: links fail, ports are watched, senders are told their fair shares.
 
+use super::detours::Left;
 use super::global_events::GlobalEvent;
+use super::life::lay;
 use super::notes::ENDLESS;
+use super::router::Router;
 use super::run::Simulation;
 use crate::hosts::Input;
-use crate::ids::{FaultId, FlowSlot, Id, TrafficId};
+use crate::ids::{FaultId, FlowSlot, HostId, Id, RecordId, TrafficId};
 use crate::metrics::{Ended, Record};
 use crate::model::{Fault, LinkChange};
 use crate::net::{Route, WATCH};
@@ -32,14 +35,22 @@ impl Simulation {
     }
 
     /// Routing notices that a link's direction failed or recovered: every flow gets the paths that it has now. Packets
-    /// under way keep theirs, so the place of an old route is not used again.
+    /// under way on a stored path keep it, so the place of an old route is not used again; those that tables forward go on
+    /// by the new tables from the next switch.
     pub(super) fn notice_fault(&mut self, fault: FaultId) {
         let fault = self.model.faults[fault.index()];
         let Some(up) = fault.is_up() else { return };
+        let mut before = self.router.is_spread().then(|| self.router.clone());
         self.router.set_up(&self.model.topology, fault.port, up);
+        if before.is_some() {
+            self.nets.notice(&self.model.topology, fault.port, up);
+        }
         let slots: Vec<FlowSlot> = self.live_flows.iter().map(|(slot, _)| slot).collect();
         for &slot in &slots {
-            self.reroute(slot);
+            match &mut before {
+                Some(before) => self.respread(slot, before),
+                None => self.reroute(slot),
+            }
         }
         // A flow may stop before any part goes on.
         self.nets.share_paths();
@@ -67,22 +78,56 @@ impl Simulation {
         noticed.sort();
         for (_, fault) in noticed {
             let fault = self.model.faults[fault.index()];
-            if let Some(up) = fault.is_up() {
-                self.router.set_up(&self.model.topology, fault.port, up);
+            let Some(up) = fault.is_up() else { continue };
+            self.router.set_up(&self.model.topology, fault.port, up);
+            if self.router.is_spread() {
+                self.nets.notice(&self.model.topology, fault.port, up);
+            }
+        }
+        if self.router.is_spread() {
+            for host in self.live_flows.iter().flat_map(|(_, live)| [live.src, live.dst]) {
+                self.nets.lead_to(&self.model.topology, host.node());
             }
         }
     }
 
-    /// Gives a flow the paths that it has now.
+    /// Gives a flow whose packets are spread the paths that it has now. `before` knows those that it had.
+    fn respread(&mut self, slot: FlowSlot, before: &mut Router) {
+        let Some(live) = self.live_flows.get(slot) else { return };
+        let key = self.router.key(live.name().traffic, live.name().number);
+        let (topology, [src, dst]) = (&self.model.topology, [live.src, live.dst].map(HostId::node));
+        self.nets.lead_to(topology, src);
+        self.nets.lead_to(topology, dst);
+        let (old, set) = before.find(topology, src, dst, key);
+        let left =
+            (old != self.router.find(topology, src, dst, key).0).then(|| Left::Paths(old.to_vec(), set.hops));
+        let [forward, backward] = self.router.both_ways(topology, src, dst, key);
+        let [forward, backward] = [forward, backward].map(|path| lay(&mut self.nets, path, true));
+        if let Some(sending) = self.regions[self.nets.part_of(src)].hosts.senders.get_mut(slot) {
+            sending.end.route = forward;
+        }
+        if let Some(receiving) = self.regions[self.nets.part_of(dst)].hosts.receivers.get_mut(slot) {
+            receiving.end.route = backward;
+        }
+        if self.nets.part(0).notified.back(slot).is_some() {
+            self.nets.reroute_notified(slot, backward);
+        }
+        if let Some(left) = left {
+            self.live_flows.detours.leave(slot, self.now, left);
+            self.reconsider(slot, forward);
+        }
+    }
+
+    /// Gives a flow the path that it has now in each direction.
     fn reroute(&mut self, slot: FlowSlot) {
         let Some(live) = self.live_flows.get_mut(slot) else { return };
         let key = self.router.key(live.name().traffic, live.name().number);
         let (src, dst) = (live.src.node(), live.dst.node());
         let hosts = [src, dst].map(|host| self.nets.part_of(host));
         let mut route = |old: Route, from, to| {
-            let (ports, set) = self.router.find(&self.model.topology, from, to, key);
-            let is_new = self.nets.paths().all(old) != ports;
-            if is_new { self.nets.add_path(ports, set.hops, set.count) } else { old }
+            let (ports, _) = self.router.find(&self.model.topology, from, to, key);
+            let is_new = self.nets.paths().path(old) != ports;
+            if is_new { self.nets.add_path(ports) } else { old }
         };
         let mut left = None;
         if let Some(sending) = self.regions[hosts[0]].hosts.senders.get_mut(slot) {
@@ -99,7 +144,7 @@ impl Simulation {
             self.nets.reroute_notified(slot, back);
         }
         if let Some((old, new)) = left {
-            self.live_flows.detours.leave(slot, self.now, old);
+            self.live_flows.detours.leave(slot, self.now, Left::Path(old));
             self.reconsider(slot, new);
         }
     }
@@ -107,7 +152,8 @@ impl Simulation {
     /// The paths of a flow changed: what it has yet to deliver would take another time alone.
     fn reconsider(&mut self, slot: FlowSlot, route: Route) {
         let Some(live) = self.live_flows.get(slot) else { return };
-        for row in live.open() {
+        let rows: Vec<RecordId> = live.open().collect();
+        for row in rows {
             let Some(&Record { start, size, .. }) = self.journal.get(row) else { continue };
             let ideal = self.ideal_fct(slot, route, start, size.get().unwrap_or(ENDLESS));
             self.journal.open(row).ideal = ideal;
@@ -141,7 +187,17 @@ impl Simulation {
 
     /// A flow has something to send over a route from now on.
     pub(super) fn share(&mut self, slot: FlowSlot, traffic: TrafficId, route: Route) {
-        if self.shares.start(slot, traffic, route, self.nets.paths()) {
+        if !self.shares.tells(traffic) {
+            return;
+        }
+        let Some(live) = self.live_flows.get(slot) else { return };
+        let (topology, [src, dst]) = (&self.model.topology, [live.src, live.dst].map(HostId::node));
+        let ports = if route.is_by_tables() {
+            self.router.shares(topology, src, dst)
+        } else {
+            self.nets.paths().path(route).iter().map(|&port| (port, 1.0)).collect()
+        };
+        if self.shares.start(slot, ports) {
             self.global_events.push(self.now, GlobalEvent::Shares);
         }
     }

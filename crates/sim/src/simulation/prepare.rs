@@ -17,7 +17,7 @@ use crate::metrics::{Sampler, Spool, Window};
 use crate::model::{Class, Model, Pattern, Probe, Sample, Traffic};
 use crate::net::Networks;
 use crate::partition::Partition;
-use clearway_proto::{Entity, Rng};
+use clearway_proto::{Entity, Packet, Rng};
 use clearway_units::{Span, Time};
 use std::sync::Arc;
 
@@ -185,6 +185,8 @@ fn check(model: &Model) -> Result<(), String> {
         "unscheduled data needs a class that yields to all others"
     } else if Model::at_odds(&model.traffic.iter().collect::<Vec<_>>()).is_some() {
         "transports whose data shares a class ask for different orders of a host's flows"
+    } else if model.framing.wire_max() > Packet::WIRE_MAX {
+        "a full frame has more than 65,535 bytes"
     } else if model.timeless_port().is_some() {
         "truncation to whole nanoseconds leaves no time for the smallest frame on the fastest link"
     } else if model.topology.ports().len() + model.topology.hosts() + 2 > ENTITIES_MAX {

@@ -7,14 +7,16 @@ use clearway_topology::routing::{PathSet, Policy, Routes};
 use clearway_topology::{NodeId, PortId, Topology};
 
 /// Finds the paths of flows.
+#[derive(Clone)]
 pub struct Router {
     routes: Routes,
     /// The routes as if no link ever failed: there a flow's packets go (and are lost) while its hosts are cut off.
     intact: Routes,
     seed: u64,
     policy: Policy,
-    /// The ports that were found last.
+    /// The ports that were found last, and those of the way back.
     found: Vec<PortId>,
+    back: Vec<PortId>,
 }
 
 impl Router {
@@ -22,10 +24,14 @@ impl Router {
     pub fn new(model: &Model) -> Router {
         Router {
             routes: Routes::new(model.routing),
-            intact: Routes::new(Policy::SymmetricEcmp),
+            intact: Routes::new(match model.routing {
+                Policy::Spray => Policy::Spray,
+                _ => Policy::SymmetricEcmp,
+            }),
             seed: model.seed,
             policy: model.routing,
             found: Vec::new(),
+            back: Vec::new(),
         }
     }
 
@@ -46,6 +52,43 @@ impl Router {
     /// Returns whether the paths back are those forth, backwards.
     pub fn is_symmetric(&self) -> bool {
         matches!(self.policy, Policy::SymmetricEcmp | Policy::Ns2Xpass)
+    }
+
+    /// Returns whether the packets of a flow may take any of the shortest paths, so that tables forward them.
+    pub fn is_spread(&self) -> bool {
+        self.policy == Policy::Spray
+    }
+
+    /// Returns the path from one host to another and the path back: those that the packets of a flow take or, where they may
+    /// take several, the first of these. Paths are those of [`Router::find`].
+    pub fn both_ways(&mut self, topology: &Topology, from: NodeId, to: NodeId, key: u64) -> [&[PortId]; 2] {
+        let is_symmetric = self.is_symmetric();
+        let Router { routes, intact, found, back, .. } = self;
+        let mut first = |from, to, out: &mut Vec<PortId>| {
+            routes
+                .first_path(topology, from, to, key, out)
+                .or_else(|_| intact.first_path(topology, from, to, key, out))
+                .expect("a topology is connected");
+        };
+        first(from, to, found);
+        if is_symmetric {
+            back.clear();
+            back.extend(found.iter().rev().map(|port| port.reverse()));
+        } else {
+            first(to, from, back);
+        }
+        [found, back]
+    }
+
+    /// Returns the ports that packets from one host to another may take if they are spread, each with the share of them that
+    /// crosses it. Paths are those of [`Router::find`].
+    pub fn shares(&mut self, topology: &Topology, from: NodeId, to: NodeId) -> Vec<(PortId, f64)> {
+        let mut shares = Vec::new();
+        self.routes
+            .shares(topology, from, to, &mut shares)
+            .or_else(|_| self.intact.shares(topology, from, to, &mut shares))
+            .expect("a topology is connected");
+        shares
     }
 
     /// Returns the paths from one host to another as they are now; or, while there are none, as they would be with all

@@ -2,7 +2,6 @@
 
 use crate::ids::{FlowSlot, IdVec, TrafficId};
 use crate::model::Model;
-use crate::net::{Paths, Route};
 use crate::oracle::Oracle;
 use clearway_topology::PortId;
 use clearway_units::Rate;
@@ -30,12 +29,17 @@ impl Shares {
         self.oracle.is_some()
     }
 
-    /// Notes that a flow has something to send from now on, or that its paths changed. Returns whether the shares must be
-    /// computed anew, which nobody has asked for yet.
-    pub fn start(&mut self, slot: FlowSlot, traffic: TrafficId, route: Route, paths: &Paths) -> bool {
-        let Some(oracle) = self.oracle.as_mut().filter(|_| self.told[traffic]) else { return false };
+    /// Returns whether the senders of a traffic entry are told their shares.
+    pub fn tells(&self, traffic: TrafficId) -> bool {
+        self.oracle.is_some() && self.told[traffic]
+    }
+
+    /// Notes that a flow has something to send from now on, or that its paths changed: it crosses these ports, each with
+    /// this share of its packets. Returns whether the shares must be computed anew, which nobody has asked for yet.
+    pub fn start(&mut self, slot: FlowSlot, ports: Vec<(PortId, f64)>) -> bool {
+        let Some(oracle) = &mut self.oracle else { return false };
         let had_changed = oracle.has_changed();
-        oracle.start(slot, paths.all(route).iter().copied(), route.count());
+        oracle.start(slot, ports);
         !had_changed
     }
 

@@ -7,7 +7,7 @@
 use crate::graph::{NodeId, PortId, Topology};
 
 /// The distance of a switch that is not reached, larger than any other, since a topology has fewer switches.
-const UNREACHED: u16 = u16::MAX;
+pub(super) const UNREACHED: u16 = u16::MAX;
 /// The distance between two twins, which is the way over a common neighbour.
 const BETWEEN_TWINS: u16 = 2;
 
@@ -137,16 +137,32 @@ impl Distances {
         let hosts = topology.hosts();
         self.targets.clear();
         for &port in topology.ports_to_switches(dst) {
-            if !self.usable(port.reverse()) {
-                continue;
-            }
-            let target = topology.port(port).to.index() - hosts;
-            self.targets.push(target);
-            let first = self.first_twin[target] as usize;
-            if self.to_switch[first].is_empty() {
-                self.search(topology, NodeId::from_index(hosts + first));
+            if self.usable(port.reverse()) {
+                self.aim(topology, topology.port(port).to.index() - hosts);
             }
         }
+    }
+
+    /// As [`Distances::prepare`], of a destination that is reached from this switch, whatever its own link is.
+    pub(super) fn prepare_switch(&mut self, topology: &Topology, switch: Place) {
+        self.attach(topology);
+        self.targets.clear();
+        self.aim(topology, switch);
+    }
+
+    /// Adds a switch to the targets.
+    fn aim(&mut self, topology: &Topology, target: Place) {
+        self.targets.push(target);
+        let first = self.first_twin[target] as usize;
+        if self.to_switch[first].is_empty() {
+            self.search(topology, NodeId::from_index(topology.hosts() + first));
+        }
+    }
+
+    /// Returns a switch and its twins in their order.
+    pub(super) fn twins_of(&self, switch: Place) -> Vec<Place> {
+        let first = self.first_twin[switch];
+        (0..self.first_twin.len()).filter(|&other| self.first_twin[other] == first).collect()
     }
 
     /// Computes the distances to one switch by breadth-first search from it, against the direction of travel.
@@ -181,7 +197,7 @@ impl Distances {
     }
 
     /// Returns the hops from a switch to the destination, over the nearest of its switches, or [`UNREACHED`].
-    fn hops_from_switch(&self, switch: Place) -> u16 {
+    pub(super) fn hops_from_switch(&self, switch: Place) -> u16 {
         let hops = self.targets.iter().map(|&target| self.to(target).hops_from(switch));
         hops.min().unwrap_or(UNREACHED).saturating_add(1)
     }

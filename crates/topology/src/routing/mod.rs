@@ -11,20 +11,26 @@
 //!   the hash.
 //! * [`Policy::Ns2Xpass`] is symmetric with the hash of the ExpressPass authors' ns-2 code, so that in their tree
 //!   flows listed in the same order take the same paths as there.
-//! * [`Policy::Spray`] returns all shortest paths, for a choice per packet.
+//! * [`Policy::Spray`] returns all shortest paths. Packets choose among them hop by hop, by tables that every switch has
+//!   ([`NextHops`]): the paths themselves are for those who look at a flow.
 //!
 //! The depth enters the hash by our choice. The paper's switches hash the same fields at every tier; with the same
 //! hash function at every tier that polarises: all flows that a ToR sends to aggregation switch 1 then pick the same
 //! core. In trees our walk takes the paths that switches with a different hash per tier would choose hop by hop.
 
+mod choice;
 mod distance;
 mod glibc;
+mod next_hops;
 mod spray;
 #[cfg(test)]
 mod tests;
 
 use crate::graph::{NodeId, PortId, Topology};
+use choice::mix;
+pub use choice::{hash, pick};
 use distance::Distances;
+pub use next_hops::{NextHop, NextHops};
 pub use spray::SPRAY_PATHS_MAX;
 use spray::Sprayer;
 use thiserror::Error;
@@ -39,7 +45,7 @@ pub enum Policy {
     /// One path per flow, over the same links in both directions, by the hash of the ExpressPass authors' ns-2 code.
     /// The flow key must be the flow's number in its list.
     Ns2Xpass,
-    /// All shortest paths, for a choice per packet.
+    /// All shortest paths, for a choice per packet, which switches make hop by hop ([`NextHops`]).
     Spray,
 }
 
@@ -167,6 +173,53 @@ impl Routes {
         Ok(PathSet { count, hops: out.len() as u32 / count })
     }
 
+    /// Finds one of the paths of [`Routes::paths`], with the same ports first: the only one or, of all shortest paths, the
+    /// first in the order of [`Topology::ports_of`].
+    ///
+    /// # Errors
+    /// As [`Routes::paths`].
+    ///
+    /// # Panics
+    /// As [`Routes::paths`].
+    pub fn first_path(
+        &mut self,
+        topology: &Topology,
+        src: NodeId,
+        dst: NodeId,
+        flow_key: u64,
+        out: &mut Vec<PortId>,
+    ) -> Result<(), Unreachable> {
+        if self.policy != Policy::Spray || src == dst || !topology.is_host(src) || !topology.is_host(dst) {
+            return self.paths(topology, src, dst, flow_key, out).map(|_| ());
+        }
+        out.clear();
+        self.walk(topology, src, dst, out, |_, _| 0).ok_or(Unreachable { src, dst })
+    }
+
+    /// Finds the ports that packets from `src` to `dst` may cross if they take all shortest paths, each with the share of the
+    /// packets that crosses it when every node divides them evenly among its next hops, and writes them to `out`, which is
+    /// cleared first, in the order of their distance from the source.
+    ///
+    /// # Errors
+    /// As [`Routes::paths`].
+    ///
+    /// # Panics
+    /// As [`Routes::paths`].
+    pub fn shares(
+        &mut self,
+        topology: &Topology,
+        src: NodeId,
+        dst: NodeId,
+        out: &mut Vec<(PortId, f64)>,
+    ) -> Result<(), Unreachable> {
+        out.clear();
+        let unreachable = Unreachable { src, dst };
+        if src == dst || !topology.is_host(src) || !topology.is_host(dst) {
+            return Err(unreachable);
+        }
+        self.sprayer.shares(&mut self.distances, topology, src, dst, out).ok_or(unreachable)
+    }
+
     /// Appends one shortest path to `out`. `hash(depth, node)` chooses the next hop at each node. Returns `None`, with
     /// `out` unchanged, if there is no path.
     fn walk(
@@ -196,13 +249,4 @@ impl Routes {
         }
         Some(())
     }
-}
-
-/// Hashes 64 bits by one step of SplitMix64, in which every input bit affects every output bit, so that consecutive
-/// keys spread as evenly as random ones.
-fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

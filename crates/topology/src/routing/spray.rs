@@ -59,6 +59,32 @@ impl Sprayer {
         Some(count)
     }
 
+    /// Appends the ports of the paths, each with its share of the packets if every node divides them evenly among its next
+    /// hops. Returns `None` if there is no path.
+    pub(super) fn shares(
+        &mut self,
+        distances: &mut Distances,
+        topology: &Topology,
+        src: NodeId,
+        dst: NodeId,
+        out: &mut Vec<(PortId, f64)>,
+    ) -> Option<()> {
+        distances.prepare(topology, dst);
+        let hops = distances.hops_from_host(topology, src, dst)?;
+        self.explore(distances, topology, src, dst, hops);
+        let mut shares = vec![0.0; self.stops.len()];
+        shares[0] = 1.0;
+        // The stops stand in the order of their distance from the source, so that all that comes to one is known before it.
+        for (place, stop) in self.stops.iter().enumerate() {
+            let each = shares[place] / stop.ways.len() as f64;
+            for &(port, next) in &self.ways[stop.ways.clone()] {
+                out.push((port, each));
+                shares[next] += each;
+            }
+        }
+        Some(())
+    }
+
     /// Fills `stops` and `ways` with the graph of the shortest paths.
     fn explore(&mut self, distances: &Distances, topology: &Topology, src: NodeId, dst: NodeId, hops: u16) {
         self.stops.clear();

@@ -18,7 +18,7 @@ fn reversed(path: &[PortId]) -> Vec<PortId> {
 }
 
 /// Returns true if the ports form a chain from `src` to `dst` through switches only.
-fn is_chain(network: &Topology, src: u32, dst: u32, path: &[PortId]) -> bool {
+pub(super) fn is_chain(network: &Topology, src: u32, dst: u32, path: &[PortId]) -> bool {
     let ends: Vec<_> = path.iter().map(|&port| (network.port(port).from, network.port(port).to)).collect();
     ends.windows(2).all(|pair| pair[0].1 == pair[1].0 && !network.is_host(pair[0].1))
         && ends.first().is_some_and(|first| first.0 == NodeId(src))
@@ -234,7 +234,7 @@ fn a_tree_of_8192_hosts_keeps_its_distances_in_120_kb() {
 
 /// Generates a random network: the switches form a random tree with some extra, possibly parallel, links, and each
 /// host is attached to one of them.
-fn random_network() -> impl Strategy<Value = Topology> {
+pub(super) fn random_network() -> impl Strategy<Value = Topology> {
     let shape = (2usize..7, 1usize..9);
     let links = (
         prop::collection::vec(any::<prop::sample::Index>(), 7),

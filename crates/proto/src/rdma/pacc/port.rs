@@ -94,7 +94,7 @@ impl PortMechanism for PaccPort {
             return Verdict::Keep;
         }
         if let Some(pair) = pair {
-            self.table.count(pair, packet.wire, port.queued > self.threshold);
+            self.table.count(pair, packet.wire.into(), port.queued > self.threshold);
         }
         if self.period_end == Time::MAX {
             self.period_end = self.control.next_multiple(port.now);

@@ -49,7 +49,7 @@ impl HullSender {
         while self.paced
             && let Some(packet) = self.tcp.poll_transmit(cx)
         {
-            self.pacer.hold(packet.wire, cx.now);
+            self.pacer.hold(packet.wire.into(), cx.now);
             self.held.push_back(packet);
         }
         self.set_timer(cx.now);
@@ -57,7 +57,9 @@ impl HullSender {
 
     fn set_timer(&mut self, now: Time) {
         self.look_at = match self.held.front() {
-            Some(packet) if self.pacer.ready_at(packet.wire) > now => self.pacer.look_again_at(packet.wire),
+            Some(packet) if self.pacer.ready_at(packet.wire.into()) > now => {
+                self.pacer.look_again_at(packet.wire.into())
+            }
             _ => Time::MAX,
         };
     }
@@ -100,7 +102,7 @@ impl crate::endpoint::Sender for HullSender {
     #[inline]
     fn wants_transmit(&self, now: Time) -> bool {
         match self.held.front() {
-            Some(packet) => self.pacer.ready_at(packet.wire) <= now,
+            Some(packet) => self.pacer.ready_at(packet.wire.into()) <= now,
             None => self.tcp.wants_transmit(now),
         }
     }
@@ -112,16 +114,16 @@ impl crate::endpoint::Sender for HullSender {
         }
         self.take_over(cx);
         let packet = match self.held.front() {
-            Some(packet) if self.pacer.ready_at(packet.wire) <= cx.now => {
+            Some(packet) if self.pacer.ready_at(packet.wire.into()) <= cx.now => {
                 let packet = *packet;
                 self.held.pop_front();
-                self.pacer.release(packet.wire);
+                self.pacer.release(packet.wire.into());
                 packet
             }
             Some(_) => return None,
             None => {
                 let packet = self.tcp.poll_transmit(cx)?;
-                self.pacer.pass(packet.wire, cx.now);
+                self.pacer.pass(packet.wire.into(), cx.now);
                 packet
             }
         };

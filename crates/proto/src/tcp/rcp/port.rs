@@ -202,8 +202,16 @@ mod tests {
             let rate = told.pop_front().unwrap();
             let bytes = flows * rate / 8.0 * 1e-6;
             let mut fluid = packet(rtt);
-            fluid.wire = bytes as u32;
-            port.on_arrival(&fluid, None, state(queue as u64, now));
+            // At first it is more than one packet may have.
+            let mut left = bytes as u32;
+            loop {
+                fluid.wire = left.min(Packet::WIRE_MAX) as u16;
+                left -= u32::from(fluid.wire);
+                port.on_arrival(&fluid, None, state(queue as u64, now));
+                if left == 0 {
+                    break;
+                }
+            }
             port.on_departure(&mut fluid, None, state(0, Time::ZERO));
             queue = (queue + bytes - link.bytes_in(step).get() as f64).max(0.0);
             let rate = rate_of(&fluid).as_bps_f64();

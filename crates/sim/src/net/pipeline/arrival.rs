@@ -171,7 +171,7 @@ fn refuse<M: MemoryRule>(net: &mut Network, port: PortId, id: PacketId) {
 #[inline(never)]
 fn hand_credit(net: &mut Network, port: PortId, credits: CreditsId, id: PacketId) {
     let now = net.agenda.now;
-    let wire = net.slab[id].packet.wire;
+    let wire = net.slab[id].packet.wire.into();
     if net.ports[port].busy_until <= now && net.credits.passes(credits, wire, now) {
         return transmit(net, port, id);
     }
@@ -183,7 +183,7 @@ fn hand_credit(net: &mut Network, port: PortId, credits: CreditsId, id: PacketId
 fn keep_credit(net: &mut Network, port: PortId, credits: CreditsId, id: PacketId) {
     let busy_until = net.ports[port].busy_until;
     let RoutedPacket { packet, class, .. } = &net.slab[id];
-    let credit = WaitingCredit { id, wire: packet.wire };
+    let credit = WaitingCredit { id, wire: packet.wire.into() };
     match net.credits.keep(credits, *class, credit, busy_until, net.agenda.now) {
         Kept::WakeAt(at) => net.arm(port, at),
         Kept::Sleep => {}

@@ -25,7 +25,7 @@ pub fn take<R: Rules>(net: &mut Network, port: PortId, class: ClassId) -> Option
     queue.queue.pop_head(routed, now);
     queue.mark_leaving(&mut routed.packet);
     out.waiting -= 1;
-    R::Turns::charge(&mut net.arbiter, port, is_host, class, routed.packet.wire);
+    R::Turns::charge(&mut net.arbiter, port, is_host, class, routed.packet.wire.into());
     if !is_host {
         R::Memory::release(net, port, id);
     }
@@ -43,7 +43,7 @@ pub fn transmit(net: &mut Network, port: PortId, id: PacketId) {
 /// As [`transmit`], for a packet that a flow of this class made because it was its turn, which is charged for it.
 #[inline(always)]
 pub fn transmit_pulled(net: &mut Network, port: PortId, class: ClassId, id: PacketId) {
-    net.arbiter.charge(port, true, class, net.slab[id].packet.wire);
+    net.arbiter.charge(port, true, class, net.slab[id].packet.wire.into());
     transmit(net, port, id);
 }
 
@@ -55,7 +55,7 @@ pub fn transmit_by<R: Rules>(net: &mut Network, port: PortId, id: PacketId) {
     }
     let now = net.agenda.now;
     let (out, packet) = (&mut net.ports[port], &net.slab[id].packet);
-    let arrival = out.start_frame(packet.wire, now);
+    let arrival = out.start_frame(packet.wire.into(), now);
     out.counted.add(packet);
     net.launched += 1;
     launch(net, port, arrival, id);
@@ -80,7 +80,7 @@ pub fn transmit_credit_by<R: Rules>(net: &mut Network, port: PortId, credit: Wai
 #[inline(always)]
 pub fn put_on_link(net: &mut Network, port: PortId, id: PacketId, start: Time) {
     let (out, packet) = (&mut net.ports[port], &net.slab[id].packet);
-    let arrival = out.start_frame(packet.wire, start);
+    let arrival = out.start_frame(packet.wire.into(), start);
     out.counted.add(packet);
     net.launched += 1;
     if out.special_departures.has(packet) {

@@ -1,14 +1,15 @@
 //! Votes: the mechanism of a port sees a packet and returns its verdict, which the port carries out. And the congestion
 //! notification packets (CNPs) that mechanisms ask for: from the port that met congestion back to the sender, over the links
-//! that the data took.
+//! that the data took or, where packets are spread over paths, over any of them.
 
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, MechanismId, PacketId};
 use crate::net::drop_reason::DropReason;
+use crate::net::forward;
 use crate::net::network::Network;
 use crate::net::paths::Route;
 use crate::net::port::Port;
-use crate::net::slab::Addition;
+use crate::net::slab::{Addition, RoutedPacket};
 use clearway_proto::{Change, Extra, Flags, Header, Packet, PortState, Reason, Verdict};
 use clearway_topology::PortId;
 
@@ -98,17 +99,19 @@ fn change(net: &mut Network, mechanism: MechanismId, id: PacketId, how: Change) 
     }
 }
 
-/// Sends a packet back to its sender, over the links by which it came. It is dropped if its flow has been given another path
-/// since.
+/// Sends a packet back to its sender, over the links by which it came or, where packets are spread over paths, over any. It is
+/// dropped if its flow has been given another path since.
 fn give_back(net: &mut Network, port: PortId, id: PacketId) {
-    let flow = net.slab[id].flow;
-    let back = net.notified.back(flow).and_then(|(back, _)| net.paths.behind(back, port.reverse()));
-    let Some(way) = back else { return net.drop_packet(port, id, DropReason::Vote) };
+    let RoutedPacket { flow, mut packet, .. } = net.slab[id];
+    packet.flags.set(Flags::RETURNED);
+    let number = packet.header.offset().unwrap_or_default();
+    let back = net.notified.back(flow);
+    let way = back.and_then(|(back, _)| forward::way_back(net, &mut packet, port, flow, back, number));
+    let Some(way) = way else { return net.drop_packet(port, id, DropReason::Vote) };
     let routed = &mut net.slab[id];
-    routed.packet.flags.set(Flags::RETURNED);
-    (routed.hop, routed.hops_left) = (way.first.next(), way.hops - 1);
-    let first = net.paths.port(way.first);
-    super::arrival::hand_aside(net, first, id);
+    routed.packet = packet;
+    (routed.hop, routed.hops_left) = (way.then, way.hops - 1);
+    super::arrival::hand_aside(net, way.port, id);
 }
 
 /// Shows a packet that leaves a port to the port's mechanism.
@@ -152,20 +155,26 @@ pub fn wake_mechanism(net: &mut Network, mechanism: MechanismId) {
     }
     while let Some(name) = net.mechanisms[mechanism].protocol.poll_cnp(now) {
         if let Some((flow, back, class)) = net.notified.by_name(name) {
-            let is_sent = send_cnp(net, port, flow, back, class);
+            let number = net.mechanisms[mechanism].cnps;
+            let is_sent = send_cnp(net, port, number, flow, back, class);
             net.mechanisms[mechanism].cnps += u64::from(is_sent);
         }
     }
     arm_mechanism(net, mechanism);
 }
 
-/// Sends a notification from a port of a switch to the sender of a flow; `back` is the reverse of the route of the flow's
-/// data. Returns false, and sends nothing, if the flow has been given another path since.
-fn send_cnp(net: &mut Network, port: PortId, flow: FlowSlot, back: Route, class: ClassId) -> bool {
-    // On the way back the reverse of `port` leads to its switch; what follows leads on to the sender.
-    let Some(way) = net.paths.behind(back, port.reverse()) else { return false };
-    debug_assert!(way.hops > 0, "a switch lies between the two hosts");
-    let packet = Packet::control(Header::Cnp, net.cnp_wire, net.agenda.now);
+/// Sends notification number `number` of a port of a switch to the sender of a flow; `back` is the reverse of the route of the
+/// flow's data. Returns false, and sends nothing, if the flow has been given another path since.
+fn send_cnp(
+    net: &mut Network,
+    port: PortId,
+    number: u64,
+    flow: FlowSlot,
+    back: Route,
+    class: ClassId,
+) -> bool {
+    let mut packet = Packet::control(Header::Cnp, net.cnp_wire, net.agenda.now);
+    let Some(way) = forward::way_back(net, &mut packet, port, flow, back, number) else { return false };
     net.unseen.count(flow, 1);
     net.put_in(&packet, Addition::New(&Extra::None), flow, class, way);
     true

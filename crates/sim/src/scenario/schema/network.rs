@@ -27,8 +27,9 @@ declare! {
     /// The sizes of packets and the choice of paths.
     pub table Network {
         /// The rule that chooses paths. `"symmetric-ecmp"`: one path for a flow, with the same links in both
-        /// directions. `"ecmp"`: one path for each direction of a flow, chosen independently. `"spray"`: a random
-        /// shortest path for every packet. `"ns2-xpass"`: one path for a flow, with the same links in both directions,
+        /// directions. `"ecmp"`: one path for each direction of a flow, chosen independently. `"spray"`: a
+        /// shortest path for every packet, each switch of which picks its next hop by a hash of the flow and of 16 bits of
+        /// entropy that the packet carries, at random or as its transport sets them. `"ns2-xpass"`: one path for a flow, with the same links in both directions,
         /// by the hash of the ExpressPass authors' ns-2 code of the flow's place in its list.
         routing: Routing = "symmetric-ecmp";
         /// The largest payload of a data packet (the MSS).

@@ -7,8 +7,9 @@
 
 mod cut;
 
+use super::detours::Left;
 use super::run::Simulation;
-use crate::ids::FlowSlot;
+use crate::ids::{FlowSlot, HostId};
 use crate::model::Model;
 use crate::net::Route;
 use clearway_topology::{PortId, SendingTime, Topology};
@@ -27,18 +28,30 @@ struct Train<'a> {
 
 impl Simulation {
     /// Returns the time that a message of a flow would take alone, which the application wrote at `since`.
-    pub(super) fn ideal_fct(&self, slot: FlowSlot, route: Route, since: Time, bytes: u64) -> Span {
+    pub(super) fn ideal_fct(&mut self, slot: FlowSlot, route: Route, since: Time, bytes: u64) -> Span {
         if bytes == 0 {
             return Span::ZERO;
         }
         let (paths, train) = (self.nets.paths(), Train::new(&self.model, bytes));
-        let left = self.live_flows.detours.since(slot, since);
-        if route.count() == 1 && left.is_empty() {
-            return train.on_path(paths.first(route));
+        let mut several: Vec<&[PortId]> = Vec::new();
+        for (_, left) in self.live_flows.detours.since(slot, since) {
+            match left {
+                Left::Path(route) => several.push(paths.path(*route)),
+                Left::Paths(ports, hops) => several.extend(ports.chunks(*hops as usize)),
+            }
         }
-        let routes = left.iter().map(|&(_, route)| route).chain([route]);
-        let several: Vec<&[PortId]> = routes.flat_map(|route| paths.each(route)).collect();
-        train.on_paths(&several)
+        if !route.is_by_tables() {
+            several.push(paths.path(route));
+        } else if let Some(live) = self.live_flows.get(slot) {
+            let key = self.router.key(live.name().traffic, live.name().number);
+            let [src, dst] = [live.src, live.dst].map(HostId::node);
+            let (ports, set) = self.router.find(&self.model.topology, src, dst, key);
+            several.extend(ports.chunks(set.hops as usize));
+        }
+        match several[..] {
+            [only] => train.on_path(only),
+            _ => train.on_paths(&several),
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use super::super::live_flows::LiveFlow;
 use super::super::notes::size_of_message;
 use super::super::run::Simulation;
-use super::pending_notes::{Message, PendingNotes};
-use crate::ids::{FlowSlot, Id, RecordId};
+use super::pending_notes::PendingNotes;
+use crate::ids::{FlowSlot, HostId, Id, RecordId};
 use crate::metrics::{Record, slowdown};
 use crate::model::Pattern;
 use clearway_proto::{Gauges, Rare};
@@ -120,7 +120,12 @@ impl Simulation {
             && let Some(live) = self.live_flows.get(slot)
             && let Some(sending) = self.regions[self.nets.part_of(live.src.node())].hosts.senders.get(slot)
         {
-            return once_each(self.nets.paths().all(sending.end.route));
+            if !sending.end.route.is_by_tables() {
+                return self.nets.paths().path(sending.end.route).to_vec();
+            }
+            let key = self.router.key(live.name().traffic, live.name().number);
+            let [src, dst] = [live.src, live.dst].map(HostId::node);
+            return once_each(self.router.find(&self.model.topology, src, dst, key).0);
         }
         let Some(record) = self.journal.get(RecordId::from_index(row as usize)) else { return Vec::new() };
         let key = self.router.key(record.traffic, record.number);
@@ -137,6 +142,7 @@ impl Simulation {
 
     fn live_flow(&mut self, pending: &PendingNotes, slot: FlowSlot) -> Option<FlowView> {
         let snapshot = self.flow_snapshot(slot)?;
+        let unread = self.unread_record(pending, slot);
         let live = self.live_flows.get(slot)?;
         let message = pending.current(slot, live);
         let has_rounds =
@@ -148,14 +154,7 @@ impl Simulation {
         let is_open = pending.is_open(slot, live);
         let row = message.map(|message| message.row);
         let recorded = row.and_then(|row| self.journal.get(RecordId::from_index(row as usize)));
-        let made;
-        let record = match recorded {
-            Some(record) => record,
-            None => {
-                made = self.record_of(slot, live, message)?;
-                &made
-            }
-        };
+        let record = recorded.or(unread.as_ref())?;
         // Offsets count from the first byte of the flow; those of the message begin where the one before it ended.
         let begin =
             record.size.get().map_or(0, |size| snapshot.message_end.unwrap_or(0).saturating_sub(size));
@@ -172,17 +171,24 @@ impl Simulation {
         Some(FlowView::new(record, told))
     }
 
-    /// Returns the row of a message whose note the run has yet to read or, before the first message, of one without
-    /// bytes.
-    fn record_of(&self, slot: FlowSlot, live: &LiveFlow, message: Option<Message>) -> Option<Record> {
+    /// Returns the row of a flow's message whose note the run has yet to read or, before the first message, of one without
+    /// bytes; `None` if the message has a row.
+    fn unread_record(&mut self, pending: &PendingNotes, slot: FlowSlot) -> Option<Record> {
+        let live = self.live_flows.get(slot)?;
+        let message = pending.current(slot, live);
+        if message
+            .is_some_and(|message| self.journal.get(RecordId::from_index(message.row as usize)).is_some())
+        {
+            return None;
+        }
+        let (name, src, dst) = (live.name(), live.src.node(), live.dst.node());
         let (bytes, start) = message.and_then(|message| message.pending).unwrap_or((0, self.nets.now()));
-        let from = self.nets.part_of(live.src.node());
-        let route = self.regions[from].hosts.senders.get(slot)?.end.route;
+        let route = self.regions[self.nets.part_of(src)].hosts.senders.get(slot)?.end.route;
         Some(Record {
-            traffic: live.name().traffic,
-            number: live.name().number,
-            src: live.src.node(),
-            dst: live.dst.node(),
+            traffic: name.traffic,
+            number: name.number,
+            src,
+            dst,
             size: size_of_message(bytes).into(),
             start,
             end: Known::NONE,

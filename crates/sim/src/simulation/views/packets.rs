@@ -139,7 +139,8 @@ impl Simulation {
                 queued.extend(plain.drain(..).map(|(_, packet)| packet));
             } else if net.look(port).has_packets() {
                 let packets = net.look(port).waiting_packets();
-                queued.extend(packets.map(|routed| seen(rows, port, Some(routed), routed.packet.wire)));
+                queued
+                    .extend(packets.map(|routed| seen(rows, port, Some(routed), routed.packet.wire.into())));
             }
         }
     }

@@ -1,0 +1,45 @@
+//! Packets that switches forward by tables, hop by hop.
+
+use super::network::Network;
+use super::paths::{HopId, Route, Way};
+use super::pipeline;
+use crate::ids::{FlowSlot, PacketId};
+use clearway_proto::{Packet, Tag, mix};
+use clearway_topology::PortId;
+
+/// Hands a packet that reached a switch over the link of a port to its next port.
+#[inline(never)]
+pub fn forward(net: &mut Network, id: PacketId, over: PortId) {
+    let at = net.ports[over.reverse()].owner;
+    let routed = &mut net.slab[id];
+    let next = net.paths.tables.next(at, routed.flow, &routed.packet);
+    routed.hop = HopId::over(over);
+    // Routing may have changed under way, and made the way longer.
+    routed.hops_left = if next.is_last { 0 } else { (routed.hops_left - 1).max(1) };
+    pipeline::hand_aside(net, next.port, id);
+}
+
+/// Returns the way of a packet from the switch of a port back to the sender of a flow whose data the port sends; `back` is the
+/// route from the flow's receiver. On a stored path it leads over the links that the data took, and there is none if the flow has
+/// been given another path since. By tables it is any of the shortest, so that the packet gets an entropy; `number` tells
+/// the packets apart that the port sends back.
+pub fn way_back(
+    net: &Network,
+    packet: &mut Packet,
+    port: PortId,
+    flow: FlowSlot,
+    back: Route,
+    number: u64,
+) -> Option<Way> {
+    // On the way back the reverse of `port` leads to its switch; what follows leads on to the sender.
+    let over = port.reverse();
+    if !back.is_by_tables() {
+        return net.paths.behind(back, over);
+    }
+    let entropy = (mix(mix(u64::from(port.0)) ^ number) >> 48) as u16;
+    *packet = packet.with_tag(Tag { entropy: Some(entropy), ..packet.tag() });
+    let next = net.paths.tables.next(net.ports[port].owner, flow, packet);
+    // How far it is from the middle of a way is not known. It is less than from the end.
+    let hops = if next.is_last { 1 } else { back.hops().max(2) };
+    Some(Way { port: next.port, then: HopId::over(over), hops })
+}

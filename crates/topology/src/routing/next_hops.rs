@@ -1,0 +1,308 @@
+//! Tables of next hops, by which switches forward packets that may take any of the shortest paths.
+//!
+//! A flow whose packets are spread over all shortest paths would need the memory of hundreds of paths. Here it needs none:
+//! a packet carries sixteen bits of entropy, and every switch on its way picks one of the next hops of equal cost by a hash
+//! of the flow's key, the entropy, and a salt of its own ([`hash`](super::hash)), as switches do that spread packets by their headers.
+//! The tables depend on the topology and on the links that are up, and not on flows.
+//!
+//! | table | entries |
+//! |---|---|
+//! | row | for each switch, its next hops towards the hosts of one switch, or of all switches that are linked to the same ones (*twins*, `distance.rs`) |
+//! | members | at a switch beside twins, its next hops towards each of them |
+//!
+//! Rows are made when a packet to one of their hosts is first announced ([`NextHops::lead_to`]). At 8,192 hosts of a fat
+//! tree all of them take 0.3 MB, since the ToRs of a pod share one.
+
+use super::choice::pick;
+use super::distance::{Distances, UNREACHED};
+use crate::graph::{NodeId, PortId, Topology};
+use std::collections::BTreeMap;
+
+#[cfg(test)]
+mod tests;
+
+/// The next port of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NextHop {
+    /// The port.
+    pub port: PortId,
+    /// True if the port leads to the packet's host.
+    pub is_last: bool,
+}
+
+/// The tables of next hops of one topology, to the hosts to which packets were announced so far.
+#[derive(Clone, Debug)]
+pub struct NextHops {
+    /// The distances over links that are up, and as if all were.
+    up: Distances,
+    intact: Distances,
+    /// What is known of each host; empty before the first announcement.
+    hosts: Vec<Host>,
+    /// The number of hosts of the topology, whose switches have the numbers behind them.
+    count: usize,
+    /// All tables and lists, one after the other.
+    cells: Vec<Cell>,
+    /// The row of the hosts of twins, by the first of these.
+    rows: BTreeMap<usize, u32>,
+    /// The row of the hosts of a switch, and its number among its twins.
+    members: BTreeMap<usize, (u32, u32)>,
+    /// The lists of ports, each of which stands in `cells` once.
+    lists: BTreeMap<Vec<PortId>, Cell>,
+    /// The ports that were found last, kept to reuse their memory.
+    found: Vec<PortId>,
+}
+
+/// What is known of a host.
+#[derive(Clone, Copy, Debug)]
+struct Host {
+    /// The place of its row in `cells`, or [`NONE`] before the host is announced.
+    row: u32,
+    /// Its switch, by its number among the switches; [`NONE`] if its link leads to another host.
+    switch: u32,
+    /// The number of its switch among twins.
+    member: u32,
+    /// The port that leads to it.
+    last: PortId,
+}
+
+/// The hops to a host from a switch that is beside the host's own.
+const BESIDE: u16 = 2;
+
+/// The mark of nothing.
+const NONE: u32 = u32::MAX;
+
+/// A host of which nothing is known.
+const UNKNOWN: Host = Host { row: NONE, switch: NONE, member: 0, last: PortId(NONE) };
+
+/// An entry of a table, or a number in a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Cell(u32);
+
+/// What an entry of a table says, which stands in its two highest bits.
+enum Entry {
+    /// The next hop is this port.
+    Port(PortId),
+    /// The next hops are a list, which stands at this place: their number, and behind it the ports.
+    List(usize),
+    /// The entry of each twin stands behind this place.
+    Members(usize),
+    /// Nothing, since no packet goes this way.
+    Nothing,
+}
+
+impl Cell {
+    /// The kinds of entries, as [`Entry`] explains them.
+    const PORT: u32 = 0;
+    const LIST: u32 = 1;
+    const MEMBERS: u32 = 2;
+    /// The number of the lowest bit of the kind.
+    const KIND: u32 = 30;
+    const VALUE: u32 = (1 << Cell::KIND) - 1;
+    /// The entry of a switch whose packets never go this way.
+    const NONE: Cell = Cell(NONE);
+
+    fn new(kind: u32, value: usize) -> Cell {
+        let value = u32::try_from(value).ok().filter(|&value| value <= Cell::VALUE);
+        Cell(
+            kind << Cell::KIND
+                | value.expect("a topology has fewer than 2^30 ports, and tables of fewer entries"),
+        )
+    }
+
+    #[inline]
+    fn entry(self) -> Entry {
+        let value = self.0 & Cell::VALUE;
+        match self.0 >> Cell::KIND {
+            Cell::PORT => Entry::Port(PortId(value)),
+            Cell::LIST => Entry::List(value as usize),
+            Cell::MEMBERS => Entry::Members(value as usize),
+            _ => Entry::Nothing,
+        }
+    }
+}
+
+impl Default for NextHops {
+    fn default() -> NextHops {
+        NextHops {
+            up: Distances::new(false),
+            intact: Distances::new(false),
+            hosts: Vec::new(),
+            count: 0,
+            cells: Vec::new(),
+            rows: BTreeMap::new(),
+            members: BTreeMap::new(),
+            lists: BTreeMap::new(),
+            found: Vec::new(),
+        }
+    }
+}
+
+impl NextHops {
+    /// Marks one direction of a link as up or down. A change clears the tables, and all hosts must be announced again.
+    ///
+    /// # Panics
+    /// Panics if the port is not one of the topology, or if an earlier call had a topology of another size.
+    pub fn set_up(&mut self, topology: &Topology, port: PortId, up: bool) {
+        self.up.set_up(topology, port, up);
+        self.hosts.clear();
+        self.cells.clear();
+        self.rows.clear();
+        self.members.clear();
+        self.lists.clear();
+    }
+
+    /// Returns whether a host was announced.
+    #[inline]
+    pub fn leads_to(&self, host: NodeId) -> bool {
+        self.hosts.get(host.index()).is_some_and(|host| host.row != NONE)
+    }
+
+    /// Returns the memory of the tables, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.hosts.capacity() * size_of::<Host>() + self.cells.capacity() * size_of::<Cell>()
+    }
+
+    /// Returns the next hop of a packet from a switch to a host that was announced. `hash` is that of [`hash`](super::hash) at the
+    /// switch.
+    #[inline]
+    pub fn next(&self, at: NodeId, to: NodeId, hash: u64) -> NextHop {
+        let (switch, host) = (at.index() - self.count, self.hosts[to.index()]);
+        if switch == host.switch as usize {
+            return NextHop { port: host.last, is_last: true };
+        }
+        let mut entry = self.cells[host.row as usize + switch].entry();
+        if let Entry::Members(first) = entry {
+            entry = self.cells[first + host.member as usize].entry();
+        }
+        let port = match entry {
+            Entry::Port(port) => port,
+            Entry::List(list) => {
+                let count = self.cells[list].0 as usize;
+                PortId(self.cells[list + 1 + pick(hash, count)].0)
+            }
+            Entry::Members(_) | Entry::Nothing => {
+                unreachable!("the tables lead to all hosts that were announced")
+            }
+        };
+        NextHop { port, is_last: false }
+    }
+
+    /// Announces packets to a host: makes the tables that lead there, where they are missing. Where no path over links that
+    /// are up leads there, packets go as if all were up, and are lost where they meet the link that is down.
+    ///
+    /// # Panics
+    /// Panics if an earlier call had a topology of another size.
+    pub fn lead_to(&mut self, topology: &Topology, to: NodeId) {
+        if self.leads_to(to) {
+            return;
+        }
+        self.count = topology.hosts();
+        self.hosts.resize(self.count, UNKNOWN);
+        let last = topology.ports_of(to)[0].reverse();
+        let own = topology.port(last).from;
+        self.hosts[to.index()] = if topology.is_host(own) {
+            // Packets come from the host at the other end of its link alone.
+            Host { row: 0, switch: NONE, member: 0, last }
+        } else {
+            let switch = own.index() - self.count;
+            // The tables lead to the switch, whether or not the host's own link works.
+            self.up.prepare_switch(topology, switch);
+            let (row, member) = self.member(topology, to, switch);
+            Host { row, switch: switch as u32, member, last }
+        };
+    }
+
+    /// Returns the row of the hosts of a switch, of which `to` is one, and the number of the switch among its twins.
+    fn member(&mut self, topology: &Topology, to: NodeId, switch: usize) -> (u32, u32) {
+        if let Some(&known) = self.members.get(&switch) {
+            return known;
+        }
+        let twins = self.up.twins_of(switch);
+        let row = self.row(topology, to, &twins);
+        let member = twins.iter().take_while(|&&twin| twin != switch).count() as u32;
+        self.members.insert(switch, (row, member));
+        (row, member)
+    }
+
+    /// Returns the node of a switch.
+    fn node(&self, switch: usize) -> NodeId {
+        NodeId::from_index(self.count + switch)
+    }
+
+    /// Returns the place of the row of the hosts of twins, which is made if it is missing.
+    fn row(&mut self, topology: &Topology, to: NodeId, twins: &[usize]) -> u32 {
+        if let Some(&row) = self.rows.get(&twins[0]) {
+            return row;
+        }
+        let mut cells = Vec::with_capacity(topology.switches());
+        for at in 0..topology.switches() {
+            let near = self.near_twins(topology, at, twins);
+            cells.push(near.unwrap_or_else(|| self.by_distance(topology, at, to, twins[0])));
+        }
+        let row = self.add(&cells);
+        self.rows.insert(twins[0], row);
+        row
+    }
+
+    /// Returns the entry of a switch that is one of the twins to which packets go, or that is beside several. All links of
+    /// a switch that has twins are up.
+    fn near_twins(&mut self, topology: &Topology, at: usize, twins: &[usize]) -> Option<Cell> {
+        if let [only] = twins {
+            return (at == *only).then_some(Cell::NONE);
+        }
+        let node = self.node(at);
+        if twins.contains(&at) {
+            // From one twin to another it is over any neighbour.
+            return Some(self.entry_of(topology.ports_to_switches(node)));
+        }
+        if self.up.hops_from_switch(at) != BESIDE {
+            return None;
+        }
+        let mut cells = Vec::new();
+        for &twin in twins {
+            cells.push(self.entry_of(topology.ports_between(node, self.node(twin))));
+        }
+        Some(Cell::new(Cell::MEMBERS, self.add(&cells) as usize))
+    }
+
+    /// Returns the entry of a switch whose next hops are those that are one hop closer to the switch of a host.
+    fn by_distance(&mut self, topology: &Topology, at: usize, to: NodeId, switch: usize) -> Cell {
+        let node = self.node(at);
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        let mut distances = &self.up;
+        if distances.hops_from_switch(at) == UNREACHED {
+            self.intact.prepare_switch(topology, switch);
+            distances = &self.intact;
+        }
+        found.extend(distances.next_hops(topology, node, to, distances.hops_from_switch(at)));
+        let entry = self.entry_of(&found);
+        self.found = found;
+        entry
+    }
+
+    /// Returns the entry that says that the next hops are these ports.
+    fn entry_of(&mut self, ports: &[PortId]) -> Cell {
+        match *ports {
+            [] => Cell::NONE,
+            [port] => Cell::new(Cell::PORT, port.index()),
+            _ => {
+                if let Some(&known) = self.lists.get(ports) {
+                    return known;
+                }
+                let list = Cell::new(Cell::LIST, self.cells.len());
+                self.cells.push(Cell(ports.len() as u32));
+                self.cells.extend(ports.iter().map(|port| Cell(port.0)));
+                self.lists.insert(ports.into(), list);
+                list
+            }
+        }
+    }
+
+    /// Adds entries. Returns their place.
+    fn add(&mut self, cells: &[Cell]) -> u32 {
+        let place = self.cells.len() as u32;
+        self.cells.extend(cells);
+        place
+    }
+}
