@@ -139,7 +139,8 @@ impl End {
     /// Sends a packet that the agent of the end's host held back, or made.
     pub(super) fn send_of_agent(&mut self, slot: FlowSlot, sent: &AgentPacket, net: &mut Network) {
         self.stats.credits_sent += u64::from(sent.is_made && sent.packet.is_credit());
-        self.send(&sent.packet, Addition::New(&sent.extra), slot, net);
+        let mut packet = sent.packet;
+        self.send(&mut packet, Addition::New(&sent.extra), slot, net);
     }
 
     /// Sends a packet of the end that is not data.
