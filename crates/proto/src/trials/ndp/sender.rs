@@ -71,12 +71,12 @@ impl Endpoint for NdpSender {
                 }
             }
             Header::RdmaAck { ack, .. } => {
-                self.acknowledged = self.acknowledged.max(ack);
+                self.acknowledged = self.acknowledged.max(ack.min(self.snd_max));
                 self.snd_nxt = self.snd_nxt.max(self.acknowledged);
                 self.finished |= packet.flags.has(Flags::LAST);
             }
-            Header::RdmaNack { offset, .. } => self.cut.push_back(offset),
-            Header::Data { offset, .. } if packet.flags.has(Flags::RETURNED) => {
+            Header::RdmaNack { offset, .. } if offset < self.snd_max => self.cut.push_back(offset),
+            Header::Data { offset, .. } if packet.flags.has(Flags::RETURNED) && offset < self.snd_max => {
                 // No receiver has heard of the packet, so none pulls for it.
                 self.cut.push_back(offset);
                 self.budget += 1;
