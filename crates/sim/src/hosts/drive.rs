@@ -3,7 +3,7 @@
 use super::ends::{End, Receiving, Sending};
 use crate::engine::EventKind;
 use crate::ids::{FlowSlot, PacketId};
-use crate::net::{Addition, Network};
+use crate::net::{Addition, Network, pipeline};
 use clearway_proto::{
     Agent, AgentPacket, AnyAgent, Cx, Endpoint, Extra, Flags, Gauges, Order, Packet, Receiver,
     ReceiverVisitor, Receivers, Sender, SenderVisitor, Senders,
@@ -148,7 +148,7 @@ impl End {
     fn send(&mut self, packet: &mut Packet, extra: Addition<'_>, flow: FlowSlot, net: &mut Network) {
         let way = net.paths.enter(self.route, packet, &mut self.entropies);
         self.in_network += 1;
-        net.put_in(packet, extra, flow, self.classes.of(packet.kind()), way);
+        pipeline::put_in(net, packet, extra, flow, self.classes.of(packet.kind()), way);
     }
 }
 

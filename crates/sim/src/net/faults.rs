@@ -1,6 +1,7 @@
 //! Links that fail and recover.
 
 use super::drop_reason::DropReason;
+use super::drops::drop_packet;
 use super::network::Network;
 use super::{pause, pipeline};
 use clearway_topology::PortId;
@@ -26,11 +27,11 @@ pub fn set_up(net: &mut Network, port: PortId, up: bool) {
         if is_switch {
             lost.iter().for_each(|&id| pipeline::leave_memory(net, port, id));
         }
-        lost.into_iter().for_each(|id| net.drop_packet(port, id, DropReason::Down));
+        lost.into_iter().for_each(|id| drop_packet(net, port, id, DropReason::Down));
     }
     if let Some(credits) = credits {
         let lost = net.credits.drain(credits, now);
-        lost.into_iter().for_each(|id| net.drop_packet(port, id, DropReason::Down));
+        lost.into_iter().for_each(|id| drop_packet(net, port, id, DropReason::Down));
     }
 }
 

@@ -2,21 +2,20 @@
 
 use super::network::Network;
 use super::paths::{HopId, Route, Way};
-use super::pipeline;
 use crate::ids::{FlowSlot, PacketId};
 use clearway_proto::{Packet, Tag, mix};
 use clearway_topology::PortId;
 
-/// Hands a packet that reached a switch over the link of a port to its next port.
+/// Returns the next port of a packet that reached a switch over the link of a port, and notes that it goes there.
 #[inline(never)]
-pub fn forward(net: &mut Network, id: PacketId, over: PortId) {
+pub fn next(net: &mut Network, id: PacketId, over: PortId) -> PortId {
     let at = net.ports[over.reverse()].owner;
     let routed = &mut net.slab[id];
     let next = net.paths.tables.next(at, routed.flow, &routed.packet);
     routed.hop = HopId::over(over);
     // Routing may have changed under way, and made the way longer.
     routed.hops_left = if next.is_last { 0 } else { (routed.hops_left - 1).max(1) };
-    pipeline::hand_aside(net, next.port, id);
+    next.port
 }
 
 /// Returns the way of a packet from the switch of a port back to the sender of a flow whose data the port sends; `back` is the

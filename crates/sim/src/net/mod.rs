@@ -16,7 +16,7 @@
 //! | `looks.rs`, `shown.rs` | what metrics read of ports; packets as a viewer sees them |
 //! | `memory.rs`, `flow_control/` | the memory of switches |
 //! | `mechanisms.rs`, `notified.rs` | mechanisms of ports and their timers; the flows that they may notify |
-//! | `slab.rs`, `queue.rs`, `paths.rs`, `books.rs`, `drop_reason.rs` | packets, their paths, the count of them, and why they are dropped |
+//! | `slab.rs`, `queue.rs`, `paths.rs`, `books.rs`, `drops.rs`, `drop_reason.rs` | packets, their paths, the count of them, and why they are dropped |
 //! | `tables.rs`, `forward.rs` | the tables by which switches forward packets that may take several paths |
 //! | `unseen.rs` | the packets that enter or leave without any of their ends |
 //! | `tap.rs` | what ports tell the recorder of a trace |
@@ -31,6 +31,7 @@ mod credit_queue;
 mod credits;
 mod data_queue;
 mod drop_reason;
+mod drops;
 mod exchange;
 mod faults;
 pub mod fetch;

@@ -4,21 +4,18 @@
 use super::books::Books;
 use super::credits::Credits;
 use super::data_queue::DataQueue;
-use super::drop_reason::{ByReason, DropReason};
+use super::drop_reason::ByReason;
 use super::exchange::Exchange;
-use super::forward;
 use super::link::Loss;
 use super::mechanisms::Mechanisms;
 use super::memory::Memory;
 use super::nics::{Nic, Nics};
 use super::notified::Notified;
 use super::paths::{Paths, Way};
-use super::pipeline;
 use super::plain::PlainQueue;
 use super::port::Port;
 use super::scheduler::Arbiter;
 use super::slab::{Addition, RoutedPacket, Slab};
-use super::tap;
 use super::unseen::Unseen;
 use crate::engine::{Agenda, EventKind};
 use crate::ids::{ClassId, FlowSlot, IdVec, LossId, PacketId, PlainId, QueueId};
@@ -122,13 +119,6 @@ impl Network {
         (id, way.port)
     }
 
-    /// Puts a packet of a flow into the network, as [`Network::enter`], and hands it to the first port of its way.
-    #[inline(always)]
-    pub fn put_in(&mut self, packet: &Packet, extra: Addition<'_>, flow: FlowSlot, class: ClassId, way: Way) {
-        let (id, port) = self.enter(packet, extra, flow, class, way);
-        pipeline::hand(self, port, id);
-    }
-
     /// Takes a packet out that reached its host.
     #[inline]
     pub fn deliver(&mut self, id: PacketId) {
@@ -136,42 +126,11 @@ impl Network {
         self.forget(id);
     }
 
+    /// Takes a packet out of the network.
     #[inline]
-    fn forget(&mut self, id: PacketId) {
+    pub(super) fn forget(&mut self, id: PacketId) {
         self.slab.remove(id);
         self.left_at = self.agenda.now;
-    }
-
-    /// Drops a packet at a port.
-    #[inline]
-    pub(super) fn drop_packet(&mut self, port: PortId, id: PacketId, why: DropReason) {
-        self.drops.cover(port, ByReason::default());
-        self.drops[port][why] += 1;
-        if self.ports[port].special.is_traced {
-            tap::dropped(self, port, id, why);
-        }
-        let routed = &self.slab[id];
-        self.books.dropped[why].add(&routed.packet);
-        self.unseen.count(routed.flow, -1);
-        self.forget(id);
-    }
-
-    /// Handles a packet that reached the end of the link of a port: at a switch it moves on. Returns whether it is at its
-    /// host.
-    #[inline(always)]
-    pub fn arrive(&mut self, id: PacketId, over: PortId) -> bool {
-        let routed = &mut self.slab[id];
-        if routed.hops_left == 0 {
-            return true;
-        }
-        let Some(port) = self.paths.ahead(routed.hop) else {
-            forward::forward(self, id, over);
-            return false;
-        };
-        routed.hop = routed.hop.next();
-        routed.hops_left -= 1;
-        pipeline::hand(self, port, id);
-        false
     }
 
     /// Wakes a port at `at`, unless it wakes earlier anyway.

@@ -1,7 +1,6 @@
 //! An output port: its link, its counters, and where its queues and other parts are found.
 
 use super::link::{ByteTime, Link};
-use super::pipeline::Instance;
 use crate::ids::{ClassSet, CreditsId, LossId, MechanismId, NicId, PartId, PlainId, QueueId};
 use clearway_proto::{Framing, Packet, Sees};
 use clearway_topology::NodeId;
@@ -88,6 +87,17 @@ impl ControlWork {
     pub fn set(&mut self, work: ControlWork, is_due: bool) {
         self.0 = self.0 & !work.0 | if is_due { work.0 } else { 0 };
     }
+}
+
+/// The instance of the pipeline that a port may take while nothing special is asked of it, chosen when the network is built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Instance {
+    /// The general one.
+    General,
+    /// One class of credits with a limit and, at a switch, one class of data, with memory of its own.
+    Limited,
+    /// Flow control, no limit of credits, and classes that share no turns.
+    Guarded,
 }
 
 /// The parts of a port that packets meet on the slow path.

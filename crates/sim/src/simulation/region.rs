@@ -148,7 +148,7 @@ impl Region {
     fn handle(&mut self, event: Event, net: &mut Network) {
         match event.arriving() {
             Some(id) => {
-                if net.arrive(id, event.port()) && self.hosts.reach(id, net) {
+                if pipeline::arrive(net, id, event.port()) && self.hosts.reach(id, net) {
                     self.hand_over(id, net);
                 }
             }

@@ -1,6 +1,6 @@
 //! The agent of a receiving host, which grants.
 
-use super::{LANES, SCHEDULED};
+use super::lanes::{LANES, SCHEDULED};
 use crate::agent::{Agent, AgentPacket, AgentStats, Side};
 use crate::endpoint::Framing;
 use crate::packet::{Extra, Flags, Header, Packet};

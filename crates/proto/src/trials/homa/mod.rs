@@ -12,10 +12,12 @@
 //! sender at a time; and it recovers by going back, after a timeout of the sender.
 
 mod agent;
+mod lanes;
 mod receiver;
 mod sender;
 
 pub use agent::HomaAgent;
+pub use lanes::{LANES, SCHEDULED};
 pub use receiver::HomaReceiver;
 pub use sender::HomaSender;
 
@@ -41,11 +43,6 @@ declare! {
         timeout: Span = "1 ms" in "1 us" to "1000 s" from "our choice";
     }
 }
-
-/// The number of lanes. Lane 0 goes first.
-pub const LANES: u32 = 8;
-/// The first lane of data that was granted; those before it are for unscheduled data.
-pub const SCHEDULED: u32 = 2;
 
 /// The transport `homa-trial`.
 pub struct Homa;

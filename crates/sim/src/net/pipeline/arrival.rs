@@ -3,11 +3,12 @@
 use super::departure::{put_on_link, transmit};
 use super::rules::{Admitted, MemoryRule, UnderControl, WithoutControl};
 use super::service::rearm;
-use super::vote::{OnFull, vote, vote_on_full};
+use super::vote::{Outcome, vote, vote_on_full};
 use crate::ids::{CreditsId, Id, PacketId, PlainId};
 use crate::net::credit_queue::WaitingCredit;
 use crate::net::credits::Kept;
 use crate::net::drop_reason::DropReason;
+use crate::net::drops::drop_packet;
 use crate::net::memory::Memory;
 use crate::net::network::Network;
 use crate::net::pause;
@@ -46,9 +47,7 @@ fn hand_where_looked_at(net: &mut Network, port: PortId, id: PacketId) {
     if net.ports[port].is_special() {
         return hand_where_special(net, port, id);
     }
-    if vote(net, port, id) {
-        pass::<false>(net, port, id);
-    }
+    hand_as_voted::<false>(net, port, id);
 }
 
 #[inline(never)]
@@ -59,18 +58,26 @@ fn hand_where_special(net: &mut Network, port: PortId, id: PacketId) {
     }
     let out = &net.ports[port];
     if !out.up {
-        net.drop_packet(port, id, DropReason::Down);
+        drop_packet(net, port, id, DropReason::Down);
     } else {
         if out.control.has(ControlWork::FRAME_DUE) && out.is_free(net.agenda.now) {
             // The port has just become free: a packet must not overtake the pause frame that waits for that.
             pause::send_frame(net, port);
         }
-        if vote(net, port, id) {
-            pass::<true>(net, port, id);
-        }
+        hand_as_voted::<true>(net, port, id);
     }
     if is_traced {
         tap::settled(net, port, id);
+    }
+}
+
+/// Lets a port's mechanism vote on a packet, and hands the packet to where it goes then.
+#[inline(always)]
+fn hand_as_voted<const IS_SPECIAL: bool>(net: &mut Network, port: PortId, id: PacketId) {
+    match vote(net, port, id) {
+        Outcome::Kept | Outcome::Changed => pass::<IS_SPECIAL>(net, port, id),
+        Outcome::Dropped => {}
+        Outcome::Returns(by) => hand_aside(net, by, id),
     }
 }
 
@@ -95,7 +102,7 @@ fn pass<const IS_SPECIAL: bool>(net: &mut Network, port: PortId, id: PacketId) {
 fn wait_plainly(net: &mut Network, port: PortId, plain: PlainId, id: PacketId) {
     let (now, start) = (net.agenda.now, net.ports[port].busy_until);
     if !net.plain[plain].join(&mut net.slab[id].packet, now, start) {
-        return net.drop_packet(port, id, DropReason::Buffer);
+        return drop_packet(net, port, id, DropReason::Buffer);
     }
     put_on_link(net, port, id, start);
 }
@@ -149,9 +156,10 @@ fn admit<M: MemoryRule>(net: &mut Network, port: PortId, id: PacketId) -> Admitt
 #[inline(never)]
 fn refuse<M: MemoryRule>(net: &mut Network, port: PortId, id: PacketId) {
     match vote_on_full(net, port, id) {
-        OnFull::Gone => return,
-        OnFull::Unchanged => {}
-        OnFull::Changed => {
+        Outcome::Dropped => return,
+        Outcome::Returns(by) => return hand_aside(net, by, id),
+        Outcome::Kept => {}
+        Outcome::Changed => {
             let admitted = admit::<M>(net, port, id);
             if let Some(from) = admitted.stops {
                 pause::tell(net, from);
@@ -164,7 +172,7 @@ fn refuse<M: MemoryRule>(net: &mut Network, port: PortId, id: PacketId) {
     let (out, routed) = (&net.ports[port], &net.slab[id]);
     let class = routed.class_at(out.nic.is_some());
     net.queues.nth_mut(out.queues, class.index()).queue.turn_away();
-    net.drop_packet(port, id, DropReason::Buffer);
+    drop_packet(net, port, id, DropReason::Buffer);
 }
 
 /// Hands a credit to a port that has a limit for credits.
@@ -188,9 +196,9 @@ fn keep_credit(net: &mut Network, port: PortId, credits: CreditsId, id: PacketId
         Kept::WakeAt(at) => net.arm(port, at),
         Kept::Sleep => {}
         Kept::Ask => use_credits(net, port, credits),
-        Kept::Full => net.drop_packet(port, id, DropReason::Credit),
+        Kept::Full => drop_packet(net, port, id, DropReason::Credit),
         Kept::InPlaceOf(other) => {
-            net.drop_packet(port, other, DropReason::Credit);
+            drop_packet(net, port, other, DropReason::Credit);
             // If it was the first, another one is now, whose turn may come sooner.
             rearm(net, port);
         }

@@ -6,6 +6,7 @@ use crate::engine::EventKind;
 use crate::ids::{ClassId, Id, PacketId};
 use crate::net::credit_queue::WaitingCredit;
 use crate::net::drop_reason::DropReason;
+use crate::net::drops::drop_packet;
 use crate::net::network::Network;
 use crate::net::port::Special;
 use crate::net::tap;
@@ -120,7 +121,7 @@ fn launch_rarely(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
         show_departure(net, port, mechanism, id);
     }
     if (is_traced || loss.is_some()) && is_lost(net, port, id) {
-        net.drop_packet(port, id, DropReason::Loss);
+        drop_packet(net, port, id, DropReason::Loss);
     } else if let Some(part) = leads_to {
         net.hand_over(part, port, arrival, id);
     } else {

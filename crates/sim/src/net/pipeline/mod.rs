@@ -2,7 +2,7 @@
 //!
 //! | stage | what happens there | file |
 //! |---|---|---|
-//! | arrive | the port is handed a packet; a free port without a queue sends it at once | `arrival.rs` |
+//! | arrive | a packet comes from its host or from a link, and its next port is handed it; a free port without a queue sends it at once | `entry.rs`, `arrival.rs` |
 //! | vote | the port's mechanism, if it has one, returns its verdict: keep, change, drop or return the packet | `vote.rs` |
 //! | classify, admit, mark, queue | the packet joins the queue of its class, if the queue and the memory have room | `arrival.rs` |
 //! | pick | a port whose link is free decides what leaves next: a credit if the limit allows, else data by class | `service.rs` |
@@ -10,21 +10,24 @@
 //!
 //! What differs among ports are the memory that packets wait in, the limit of credits, and the turns of classes. The stages
 //! are generic over these [`Rules`](rules::Rules). The general rules ask the network for each of them; the others are the
-//! instances for ports that are known to need less, chosen when the network is built ([`Instance`]). Tests forbid these
+//! instances for ports that are known to need less, chosen when the network is built ([`Instance`](super::port::Instance)). Tests forbid these
 //! others, to see that they change nothing (`fast_paths.rs`). At a *plain* port all stages but the first are one addition
 //! (`plain.rs`).
 
 mod arrival;
 mod departure;
+mod entry;
+mod notices;
 mod rules;
 mod service;
 mod vote;
 
-pub use arrival::{hand, hand_aside};
+pub use arrival::hand_aside;
 pub use departure::transmit_pulled;
-pub use rules::{Instance, leave_memory};
+pub use entry::{arrive, put_in};
+pub use notices::wake_mechanism;
+pub use rules::leave_memory;
 pub use service::{nic_alone, rearm, rearm_for_flows, send_next, turn_alone, use_switch_port, wake};
-pub use vote::wake_mechanism;
 
 #[cfg(test)]
 pub(super) use {arrival::join, vote::port_state};

@@ -12,7 +12,6 @@ use crate::net::scheduler::Arbiter;
 use crate::net::slab::RoutedPacket;
 use clearway_topology::{NodeId, PortId};
 use clearway_units::Time;
-use serde::{Deserialize, Serialize};
 
 /// The rules of a port: its memory, its limit of credits and the turns of its classes.
 pub trait Rules {
@@ -32,17 +31,6 @@ pub trait Rules {
     type Turns: TurnRule;
 }
 
-/// The instance of the pipeline that a port may take while nothing special is asked of it, chosen when the network is built.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Instance {
-    /// The general one.
-    General,
-    /// One class of credits with a limit and, at a switch, one class of data, with memory of its own.
-    Limited,
-    /// Flow control, no limit of credits, and classes that share no turns.
-    Guarded,
-}
-
 /// Any port: each rule is asked of the network.
 pub enum General {}
 
@@ -56,7 +44,7 @@ impl Rules for General {
     type Turns = AnyTurns;
 }
 
-/// The rules of [`Instance::Limited`].
+/// The rules of [`Instance::Limited`](crate::net::port::Instance::Limited).
 pub enum Limited {}
 
 impl Rules for Limited {
@@ -69,7 +57,7 @@ impl Rules for Limited {
     type Turns = LoneClass;
 }
 
-/// The rules of [`Instance::Guarded`].
+/// The rules of [`Instance::Guarded`](crate::net::port::Instance::Guarded).
 pub enum Guarded {}
 
 impl Rules for Guarded {

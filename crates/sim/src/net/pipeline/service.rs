@@ -1,14 +1,14 @@
 //! Service: a port whose link is free picks what leaves next, and wakes for the rest.
 
 use super::departure::{take, transmit_by, transmit_credit_by};
-use super::rules::{CreditRule, FlowsAlone, General, Guarded, Instance, Limited, Rules, TurnRule};
+use super::rules::{CreditRule, FlowsAlone, General, Guarded, Limited, Rules, TurnRule};
 use crate::fast_paths::tests_forbid;
 use crate::ids::{ClassId, FlowSlot, Id, NicId, PacketId};
 use crate::net::credit_queue::WaitingCredit;
 use crate::net::network::Network;
 use crate::net::nics::Nic;
 use crate::net::pause;
-use crate::net::port::ControlWork;
+use crate::net::port::{ControlWork, Instance};
 use clearway_proto::Sees;
 use clearway_topology::PortId;
 use clearway_units::Time;
