@@ -17,6 +17,9 @@ pub struct Needs {
     pub cnps: bool,
     /// The class of acknowledgements: that of data or one ahead of it.
     pub acks: Acks,
+    /// The number of lanes that data uses ([`Tag::lane`](crate::Tag::lane)), from 1 to 8. Where it is above 1, each lane has a
+    /// class of its own at ports, and lane 0 goes first.
+    pub lanes: u8,
     /// The size, in frames, of the queue of *unscheduled* data (sent without a credit), which has the lowest priority.
     /// `None` if the transport sends no such data.
     pub unscheduled_queue: Option<u32>,
@@ -49,6 +52,7 @@ impl Needs {
         lossless: false,
         cnps: false,
         acks: Acks::WithData,
+        lanes: 1,
         stamp: 0,
         unscheduled_queue: None,
         smallest_packet: None,

@@ -78,6 +78,36 @@ fn a_short_message_overtakes_a_long_one_at_the_nic_of_its_host() {
 }
 
 #[test]
+fn a_short_message_overtakes_granted_data_in_the_queues_of_switches() {
+    // Long messages of three hosts build a queue at the port to the fourth; a short one of a fifth joins it.
+    let short_after = |homa: &AnyTransport| {
+        let mut model = network_for(homa, star(5));
+        let short = Flow { start: Time::ZERO + Span::from_us(60), ..flow(4, 3, 3_000) };
+        let long = |src| flow(src, 3, 1_000_000);
+        add(&mut model, homa, vec![long(0), long(1), long(2), short]);
+        let results = run(&model);
+        check(&results, &model);
+        times(&results)[3]
+    };
+    let by_lanes = short_after(&homa(&[]));
+    // Three frames of its own and one of the others, over links of 1 us and less.
+    assert!(by_lanes < 10e-6, "{by_lanes} s");
+    let tcp = short_after(&transport("dctcp"));
+    assert!(tcp > 2.0 * by_lanes, "it waits for what came before: {tcp} s instead of {by_lanes} s");
+}
+
+#[test]
+fn lanes_have_classes_of_their_own_in_the_order_of_their_numbers() {
+    let model = network_for(&homa(&[]), star(2));
+    let classes: Vec<_> =
+        model.switch.classes.iter().map(|class| (class.name.as_str(), class.priority)).collect();
+    assert_eq!(classes[..3], [("data", 0), ("lane-1", 1), ("lane-2", 2)]);
+    assert_eq!(classes.len(), 8);
+    let plain = network_for(&transport("dctcp"), star(2));
+    assert_eq!(plain.switch.classes.len(), 1);
+}
+
+#[test]
 fn how_messages_are_cut_into_traffic_entries_changes_no_agent() {
     let homa = homa(&[("overcommitment", "2")]);
     let flows: Vec<Flow> = (0..8).map(|src| flow(src, 8, 200_000 + 50_000 * u64::from(src))).collect();

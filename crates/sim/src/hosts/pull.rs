@@ -81,7 +81,8 @@ impl Sending {
         }
         let way = net.paths.enter(end.route, packet, &mut end.entropies);
         end.in_network += 1;
-        let (id, port) = net.enter(packet, Addition::New(&Extra::None), slot, class, way);
+        let lane = if is_unscheduled { class } else { end.classes.of_lane(packet.lane()) };
+        let (id, port) = net.enter(packet, Addition::New(&Extra::None), slot, lane, way);
         let parks = turn != Time::MAX
             && !is_unscheduled
             && end.may_park(turn, other, port, packet.wire.into(), net)

@@ -35,7 +35,7 @@ struct Message {
     /// The offset up to which bytes are granted, or need no grant.
     granted: u64,
     /// The lane of granted data.
-    lane: u32,
+    lane: u8,
     /// True if a grant is due.
     is_due: bool,
 }
@@ -81,8 +81,8 @@ impl HomaAgent {
 
 /// Returns the lane of the message of this rank, from 0 on, among so many: the last lanes, so that the first ones stay
 /// free for a message that comes to overtake.
-pub(super) fn lane(rank: usize, active: usize) -> u32 {
-    let behind = (active - 1 - rank).min((LANES - 1 - SCHEDULED) as usize) as u32;
+pub(super) fn lane(rank: usize, active: usize) -> u8 {
+    let behind = (active - 1 - rank).min((LANES - 1 - SCHEDULED) as usize) as u8;
     LANES - 1 - behind
 }
 
@@ -128,7 +128,7 @@ impl Agent for HomaAgent {
         let message = self.messages.iter_mut().find(|message| message.is_due)?;
         message.is_due = false;
         self.grants += 1;
-        let (number, session) = (message.granted, message.lane);
+        let (number, session) = (message.granted, message.lane.into());
         let header = Header::Credit { number, session, ack: 0, echo: Time::ZERO };
         Some(AgentPacket::made(message.flow, Packet::control(header, self.framing.wire(0), now)))
     }

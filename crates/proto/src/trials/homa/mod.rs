@@ -26,7 +26,6 @@ use crate::endpoint::{Env, Framing};
 use crate::mechanism::NoMechanism;
 use crate::needs::Needs;
 use crate::order::Order;
-use crate::packet::{Header, Packet};
 use crate::transport::{Checked, Family, Transport};
 use clearway_schema::{Auto, declare};
 use clearway_units::{Bytes, Span};
@@ -62,7 +61,7 @@ impl Transport for Homa {
     const CHECKED: Checked = Checked::Neither("It is a trial of interfaces, and was compared with nothing.");
 
     fn needs(_: &HomaParams) -> Needs {
-        Needs::NOTHING
+        Needs { lanes: LANES, ..Needs::NOTHING }
     }
 
     fn order(_: &HomaParams) -> Order {
@@ -86,14 +85,6 @@ impl Transport for Homa {
 /// Returns the number of full packets that hold so many bytes, at least one.
 fn packets(bytes: u64, framing: &Framing) -> u64 {
     bytes.div_ceil(u64::from(framing.payload_max)).max(1)
-}
-
-/// Returns the lane of a packet of data. It stands in the session of the header, which means nothing else here.
-pub fn lane(packet: &Packet) -> Option<u32> {
-    match packet.header {
-        Header::CreditData { session, .. } => Some(session),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

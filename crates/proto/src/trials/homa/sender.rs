@@ -3,6 +3,7 @@
 use super::lanes::{LANES, SCHEDULED};
 use crate::endpoint::{Cx, Endpoint, Framing, Sender};
 use crate::packet::{CreditRequest, Extra, Flags, Header, Packet};
+use crate::tag::Tag;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,7 @@ pub struct HomaSender {
     /// The offset up to which the receiving host has granted.
     granted: u64,
     /// The lane of granted data.
-    lane: u32,
+    lane: u8,
     /// The offset up to which all bytes are known to have arrived.
     acknowledged: u64,
     /// The announcement of the length that is due: `Some(true)` for one that is repeated.
@@ -71,9 +72,9 @@ impl HomaSender {
     }
 
     /// Returns the lane of data from the next byte on: short messages have the first one to themselves.
-    fn next_lane(&self) -> u32 {
+    fn next_lane(&self) -> u8 {
         match self.snd_nxt < self.unscheduled {
-            true => u32::from(self.written > self.unscheduled),
+            true => u8::from(self.written > self.unscheduled),
             false => self.lane,
         }
     }
@@ -83,7 +84,8 @@ impl Endpoint for HomaSender {
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
         match packet.header {
             Header::Credit { number, session, .. } if number > self.granted => {
-                (self.granted, self.lane) = (number, session.clamp(SCHEDULED, LANES - 1));
+                let lane = session.clamp(SCHEDULED.into(), (LANES - 1).into()) as u8;
+                (self.granted, self.lane) = (number, lane);
                 cx.stats.credits_used += 1;
             }
             Header::Credit { .. } => cx.stats.rare_mut().credits_wasted += 1,
@@ -143,8 +145,8 @@ impl Sender for HomaSender {
         if payload == 0 {
             return None;
         }
-        let session = self.next_lane();
-        let header = Header::CreditData { offset: self.snd_nxt, session, credit: 0, echo: Time::ZERO };
+        let tag = Tag { lane: self.next_lane(), entropy: None };
+        let header = Header::CreditData { offset: self.snd_nxt, session: 0, credit: 0, echo: Time::ZERO };
         let is_again = self.snd_nxt < self.snd_max;
         self.snd_nxt += u64::from(payload);
         self.snd_max = self.snd_max.max(self.snd_nxt);
@@ -153,7 +155,7 @@ impl Sender for HomaSender {
             cx.stats.rare_mut().retransmits += 1;
         }
         let packet = Packet::data(header, payload, self.framing.wire(payload), cx.now);
-        Some(packet.with_flags(Flags::NONE.with_if(is_again, Flags::RETRANSMIT)))
+        Some(packet.with_tag(tag).with_flags(Flags::NONE.with_if(is_again, Flags::RETRANSMIT)))
     }
 
     fn remaining(&self) -> u64 {

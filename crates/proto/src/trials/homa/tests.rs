@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::agent::{Agent, Side};
-use crate::packet::{CreditRequest, Extra, Flags};
+use crate::packet::{CreditRequest, Extra, Flags, Header, Packet};
 use crate::testing::{Network, Operation, Pair, Way, Wire};
 use clearway_units::Time;
 
@@ -88,7 +88,7 @@ fn the_nic_sends_the_message_with_the_fewest_bytes_left_first() {
 fn each_packet_is_in_the_lane_of_its_kind() {
     let pair = run(&[1_000_000, 3_000], Wire::default());
     let lanes = |flow: usize| {
-        let mut lanes: Vec<u32> = pair.flows[flow].data_sent().filter_map(|it| lane(&it.packet)).collect();
+        let mut lanes: Vec<u8> = pair.flows[flow].data_sent().map(|it| it.packet.lane()).collect();
         lanes.dedup();
         lanes
     };

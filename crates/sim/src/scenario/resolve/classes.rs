@@ -1,7 +1,7 @@
 //! The classes of data and of credits.
 
 use super::marking::marking;
-use super::needs::{Ahead, AllNeeds, DATA, UNSCHEDULED, agreed, classes_of};
+use super::needs::{Ahead, AllNeeds, DATA, UNSCHEDULED, agreed, classes_of, lane_class};
 use super::traffic::ReadPart;
 use crate::model::{Amount, Class, CreditTurn, Model, Traffic};
 use crate::scenario::document::{Document, Path};
@@ -71,8 +71,8 @@ impl CreditClassTable {
 }
 
 /// Adds classes ahead of data, where a transport asks for them and the scenario has no classes of its own: one for
-/// CNPs, and one for acknowledgements, at all ports or at hosts alone. Returns the added classes, and the tables of
-/// all.
+/// CNPs, and one for acknowledgements, at all ports or at hosts alone. Behind data it adds one for each lane but the first.
+/// Returns the classes ahead of data, and the tables of all.
 pub(super) fn with_classes_ahead(
     document: &Document,
     needs: &AllNeeds,
@@ -94,7 +94,21 @@ pub(super) fn with_classes_ahead(
         ..data.clone()
     });
     let data = ClassTable { priority: needs.data_priority(), ..data.clone() };
-    let all = std::iter::once(data).chain(made).collect();
+    let lane = |lane: u8| ClassTable {
+        name: Name(lane_class(lane)),
+        priority: data.priority + lane,
+        ..data.clone()
+    };
+    let lanes: Vec<ClassTable> = (1..needs.lanes).map(lane).collect();
+    if let Some(last) = lanes.last().filter(|last| last.priority > PRIORITY_MAX) {
+        let problem = format!(
+            "is missing: the lanes of data would have priorities up to {}, behind those of classes ahead of data; write \
+             classes with priorities up to {PRIORITY_MAX}",
+            last.priority
+        );
+        return Err(document.error(&Path::default().key("switch").key("class"), problem));
+    }
+    let all = std::iter::once(data).chain(made).chain(lanes).collect();
     Ok((ahead, all))
 }
 

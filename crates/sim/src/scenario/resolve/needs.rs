@@ -8,6 +8,11 @@ use thiserror::Error;
 pub const DATA: &str = "data";
 /// The name of the class of *unscheduled* data (sent without a credit), which yields to all others.
 pub const UNSCHEDULED: &str = "low-priority";
+/// Returns the name of the class of data of a lane, of one from 1 on; lane 0 has the class of data itself.
+pub fn lane_class(lane: u8) -> String {
+    format!("lane-{lane}")
+}
+
 /// The needs of all transports of a network, each with the name of the transport that has it.
 #[derive(Default)]
 pub struct AllNeeds {
@@ -21,6 +26,8 @@ pub struct AllNeeds {
     pub cnps: bool,
     /// Ways of acknowledgements that differ from the way of data.
     pub acks: Vec<(&'static str, Acks)>,
+    /// The most lanes that the data of a transport uses.
+    pub lanes: u8,
     /// The most bytes that a data packet carries besides payload and the network's headers.
     pub stamp: u32,
     /// Sizes of the queue of unscheduled data, in frames.
@@ -102,6 +109,7 @@ impl AllNeeds {
             if needs.acks != Acks::WithData {
                 all.acks.push((name, needs.acks));
             }
+            all.lanes = all.lanes.max(needs.lanes);
             all.stamp = all.stamp.max(needs.stamp);
             all.unscheduled_queues.extend(needs.unscheduled_queue.map(|queue| (name, queue)));
             all.mechanisms.extend(transport.mechanism().map(|mechanism| (name, mechanism)));
