@@ -2,15 +2,15 @@
 
 use super::events::Event;
 use super::flow::{Flow, Logged, Side};
-use super::network::{Departure, Fate, Network, Way};
-use super::port::{QueueSeen, Travelling};
+use super::network::{Network, Way};
+use super::port::Travelling;
 use super::stream::Operation;
 use super::transit::Transit;
 use crate::{
-    AnyShim, AnyTransport, Env, Extra, Kind, Packet, Receiver, Sender, Shim, ShimEnv, ShimStats, Transport,
+    AnyShim, AnyTransport, Env, Extra, Packet, Receiver, Sender, Shim, ShimEnv, ShimStats, Transport,
 };
 use clearway_units::{Span, Time};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Most steps of a run at one time: more mean that the ends keep each other busy without letting time pass.
 const STEPS_AT_ONE_TIME_MAX: u32 = 1_000_000;
@@ -26,8 +26,9 @@ pub struct Pair {
     /// True to check what TCP promises and not every transport does: receivers deliver every byte before which none is
     /// missing, and an end that is finished stays so.
     pub strict: bool,
+    /// The network between the hosts: scripts for the fate of packets, and what it counts.
+    pub transit: Transit,
     env: Env,
-    transit: Transit,
     shim: Option<AnyShim>,
     /// The flow whose turn it is at the sending host's NIC.
     turn: usize,
@@ -110,39 +111,9 @@ impl Pair {
         self.flows.len() - 1
     }
 
-    /// The number of packets of each kind that left their hosts.
-    pub fn kinds(&self) -> &BTreeMap<Kind, u64> {
-        &self.transit.kinds
-    }
-
     /// The knowledge that the ends have of the network.
     pub fn env(&self) -> &Env {
         &self.env
-    }
-
-    /// Asks a script for the fate of every packet that leaves its host. The wires draw losses and delays besides.
-    pub fn decide(&mut self, script: impl FnMut(&Departure<'_>) -> Fate + 'static) {
-        self.transit.script = Some(Box::new(script));
-    }
-
-    /// Sets the fate of the next packet that leaves in a direction; several calls set those of several packets.
-    pub fn decide_next(&mut self, way: Way, fate: Fate) {
-        self.transit.decide_next(way, fate);
-    }
-
-    /// The queue that packets met at the port in a direction since the last call of [`Pair::watch_queue`].
-    pub fn queue_seen(&self, way: Way) -> QueueSeen {
-        self.transit.queue_seen(way)
-    }
-
-    /// Forgets the queue that packets have met so far.
-    pub fn watch_queue(&mut self) {
-        self.transit.watch_queue();
-    }
-
-    /// The number of credits that found no room in the queue for credits.
-    pub fn credits_dropped(&self) -> u64 {
-        self.transit.credits_dropped()
     }
 
     /// The counters of the shim at the receiving host, if the transport of the flows has one.
