@@ -18,6 +18,7 @@ use super::run::{SimError, Simulation};
 use crate::metrics::Spool;
 use crate::model::Model;
 use crate::net::Networks;
+use crate::net::recut::are_cut_alike;
 use crate::partition::Partition;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -101,7 +102,7 @@ impl Simulation {
         if !state.is_empty() {
             return Err(CheckpointError::Damaged);
         }
-        if nets.is_cut_as(&sim.nets) {
+        if are_cut_alike(&nets, &sim.nets) {
             (sim.nets, sim.regions) = (nets, regions);
         } else {
             sim.recut(nets, regions);

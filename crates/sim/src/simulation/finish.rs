@@ -6,6 +6,7 @@ use super::run::{Progress, SimError, Simulation};
 use crate::hosts::FlowSnapshot;
 use crate::ids::Id;
 use crate::metrics::{Ended, Results, ShimSummary, Spooled, Summary, port_table};
+use crate::net::boundaries;
 use crate::trace::{TRACES_ARE_TAKEN, Trace};
 use crate::traffic::asked;
 use crate::warnings::warnings;
@@ -24,8 +25,8 @@ impl Simulation {
             now: if self.ended.is_none() { self.now.max(self.before()) } else { self.now },
             stop: self.model.stop,
             events: self.events(),
-            link_transmissions: self.nets.launched(),
-            cnps: self.nets.cnps(),
+            link_transmissions: self.nets.totals().launched(),
+            cnps: self.nets.totals().cnps(),
             flows_started: (self.journal.len() + wrote) as u64,
             flows_completed: self.journal.completed + delivered as u64,
             flows_expected: self.model.traffic.iter().map(|traffic| traffic.pattern.expected()).sum(),
@@ -70,7 +71,7 @@ impl Simulation {
             self.meet();
         }
         self.nets.set_now(self.now);
-        self.nets.settle();
+        boundaries::settle(&mut self.nets);
         let flows = self.flow_counts();
         for slot in self.live_flows.slots() {
             if let Some((flow, stats)) = self.flow_snapshot(slot).zip(self.stats(slot)) {
@@ -79,7 +80,8 @@ impl Simulation {
         }
         let events = self.events();
         let mut measured = self.window.finish(&mut self.nets, flows, is_shown);
-        let (books, [packets, bytes, mut credits]) = self.nets.close_books().map_err(SimError::Books)?;
+        let (books, [packets, bytes, mut credits]) =
+            self.nets.totals().close_books().map_err(SimError::Books)?;
         let (used, wasted) = self.journal.credits();
         let arrived = books.delivered.credits;
         if arrived != used + wasted {
@@ -107,7 +109,7 @@ impl Simulation {
             end: self.now,
             ended,
             livelock: self.livelock.take(),
-            link_transmissions: self.nets.link_transmissions(),
+            link_transmissions: self.nets.totals().link_transmissions(),
             events,
             flows_started: self.journal.len() as u64,
             flows_completed: self.journal.completed,
@@ -116,12 +118,12 @@ impl Simulation {
             warnings: warnings(&self.model),
             measured,
             asked: asked(&self.model),
-            flow_control: self.nets.flow_control(&self.model.topology),
+            flow_control: self.nets.controls().summary(&self.model.topology),
             packets,
             bytes,
             credits,
         };
-        let traces = match self.nets.take_tap() {
+        let traces = match self.nets.part_mut(0).tap.take() {
             Some(recorder) if TRACES_ARE_TAKEN => {
                 let noted = self.model.traces.iter().zip(recorder.finish());
                 noted.map(|(trace, taken)| Trace::new(&self.model, trace, taken)).collect()

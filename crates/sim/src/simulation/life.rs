@@ -105,7 +105,7 @@ impl Simulation {
             let takes_cnps = transport.needs().cnps
                 || transport.mechanism().is_some_and(|mechanism| mechanism.info().returns);
             let back = takes_cnps.then(|| (self.nets.add_reverse(forward), classes.cnp));
-            self.nets.open_notified(slot, back);
+            self.nets.parts_mut().iter_mut().for_each(|net| net.notified.open(slot, back));
         }
         if let Some(recorder) = self.nets.tap() {
             let FlowName { traffic, number } = name;
@@ -228,7 +228,7 @@ impl Simulation {
             }
             let in_network = sending.in_network + receiving.in_network + live.unseen;
             if self.switches_notify {
-                self.nets.end_notified(slot);
+                self.nets.parts_mut().iter_mut().for_each(|net| net.notified.end(slot));
             }
             if in_network == 0 {
                 self.remove(slot, parts);

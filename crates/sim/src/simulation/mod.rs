@@ -55,6 +55,6 @@ pub use endless::Endless;
 pub use run::{Progress, SimError, Simulation};
 pub use times::{Clock, PartTimes};
 pub use views::{
-    BooksView, ClassView, Finished, FinishedFlow, FlowState, FlowView, FrameKind, InFlight, Marks,
-    PacketView, Packets, PortView, QueuedPacket, SeenPorts,
+    BooksView, ClassView, Finished, FinishedFlow, FlowState, FlowView, Flows, FrameKind, InFlight, Marks,
+    PacketView, Packets, PortView, QueuedPacket, SeenPorts, View,
 };

@@ -7,14 +7,14 @@ use crate::hosts::Input;
 use crate::ids::{FaultId, FlowSlot, Id, TrafficId};
 use crate::metrics::{Ended, Record};
 use crate::model::Fault;
-use crate::net::{Route, WATCH};
+use crate::net::{Route, WATCH, controls, faults};
 use clearway_units::{Time, sort_by_key};
 
 impl Simulation {
     /// A link's direction fails or recovers.
     pub(super) fn fault(&mut self, fault: FaultId) {
         let Fault { at, port, up, noticed } = self.model.faults[fault.index()];
-        self.nets.set_up(port, up);
+        faults::set_up(&mut self.nets, port, up);
         match noticed {
             Some(then) if then == at => self.notice_fault(fault),
             Some(then) => self.global_events.push(then, GlobalEvent::Noticed(fault)),
@@ -84,7 +84,7 @@ impl Simulation {
         let notified = self.nets.part(0).notified.back(slot).is_some();
         if let Some(sending) = self.regions[hosts[0]].hosts.senders.get(slot).filter(|_| notified) {
             let back = self.nets.add_reverse(sending.end.route);
-            self.nets.reroute_notified(slot, back);
+            self.nets.parts_mut().iter_mut().for_each(|net| net.notified.reroute(slot, back));
         }
         if let Some((old, new)) = left {
             self.live_flows.detours.leave(slot, self.now, old);
@@ -116,11 +116,11 @@ impl Simulation {
 
     /// Looks for ports that are stopped for too long; ends the run if they are for ever.
     pub(super) fn watch(&mut self) {
-        self.is_watched = self.nets.watch();
+        self.is_watched = controls::watch(&mut self.nets);
         if !self.is_watched {
             return;
         }
-        if self.nets.is_deadlocked() {
+        if self.nets.controls().is_deadlocked() {
             self.ended = Some(Ended::Deadlocked);
             return;
         }

@@ -15,7 +15,7 @@ use crate::engine::ENTITIES_MAX;
 use crate::ids::{ClassSet, FaultId, Id, SeriesId, TrafficId};
 use crate::metrics::{Sampler, Spool, Window};
 use crate::model::{Class, Model, Pattern, Probe, Sample, Traffic};
-use crate::net::Networks;
+use crate::net::{Networks, boundaries};
 use crate::partition::Partition;
 use clearway_proto::{Entity, Rng};
 use clearway_units::{Span, Time};
@@ -116,7 +116,7 @@ impl Simulation {
     /// Makes the regions of the networks' parts, yet without flows, and the threads that drive them.
     fn populate(&mut self) {
         self.regions = self.regions_for(self.nets.len());
-        self.threads = Threads::new(self.nets.len(), self.nets.lookahead().unwrap_or(CELL));
+        self.threads = Threads::new(self.nets.len(), boundaries::lookahead(&self.nets).unwrap_or(CELL));
     }
 
     /// Regions of so many parts, yet without flows.

@@ -8,7 +8,8 @@ use super::rounds::rounds_of;
 use super::run::Simulation;
 use crate::hosts::Hosts;
 use crate::ids::{FlowSlot, HostId, TrafficId};
-use crate::net::{Elsewhere, Networks};
+use crate::net::Networks;
+use crate::net::recut::{Elsewhere, take_over};
 
 impl Simulation {
     /// Takes over the networks and regions of a checkpoint whose parts are other ones. Nothing has happened in the networks
@@ -51,6 +52,6 @@ impl Simulation {
             |flow: FlowSlot| live_flows.get(flow).expect("a flow that has yet to start is alive").src.node();
         let client_of = |traffic: TrafficId| rounds_of(&self.model, traffic).client;
         let elsewhere = Elsewhere { shims: &shims, sender_of: &sender_of, client_of: &client_of };
-        self.nets.take_over(old, &self.model.topology, &elsewhere);
+        take_over(&mut self.nets, old, &self.model.topology, &elsewhere);
     }
 }

@@ -15,7 +15,7 @@ use crate::hosts::{FlowSnapshot, Shown};
 use crate::ids::{FlowSlot, Id, SeriesId};
 use crate::metrics::{Ended, FlowCounts, Livelock, Sampler, Window};
 use crate::model::Model;
-use crate::net::Networks;
+use crate::net::{Networks, boundaries};
 use clearway_proto::Stats;
 use clearway_units::{Span, Time, sort_by_key};
 use std::sync::Arc;
@@ -295,11 +295,11 @@ impl Simulation {
             sort_by_key(&mut self.ending, |slot| *slot);
             self.retire();
             if self.is_complete() {
-                self.now = self.nets.left_at().max(self.last);
+                self.now = self.nets.totals().left_at().max(self.last);
                 self.ended = Some(Ended::Complete);
             }
         }
-        self.nets.exchange();
+        boundaries::exchange(&mut self.nets);
     }
 
     /// Reads the notes of all regions, in the order of their times.

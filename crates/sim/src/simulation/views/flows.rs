@@ -2,8 +2,8 @@
 
 use super::super::live_flows::LiveFlow;
 use super::super::notes::size_of_message;
-use super::super::run::Simulation;
 use super::pending_notes::{Message, PendingNotes};
+use super::view::Flows;
 use crate::ids::{FlowSlot, Id, RecordId};
 use crate::metrics::{Record, slowdown};
 use crate::model::Pattern;
@@ -76,12 +76,11 @@ pub struct FlowView {
     pub state: FlowState,
 }
 
-impl Simulation {
-    /// Shows every flow that is alive, in no meaningful order. It calls for `&mut self`, since ends of flows are read
-    /// through the same door by which they are driven, but changes nothing.
-    pub fn flows(&mut self, mut show: impl FnMut(FlowView)) {
-        let pending = PendingNotes::new(self);
-        for slot in self.live_flows.slots() {
+impl Flows<'_> {
+    /// Shows every flow that is alive, in no meaningful order.
+    pub fn each(&mut self, mut show: impl FnMut(FlowView)) {
+        let pending = PendingNotes::new(self.sim);
+        for slot in self.sim.live_flows.slots() {
             if let Some(view) = self.live_flow(&pending, slot) {
                 show(view);
             }
@@ -89,15 +88,15 @@ impl Simulation {
     }
 
     /// Shows the flow of a row, alive or over; `None` if there is none, or if the row left memory.
-    pub fn flow(&mut self, row: u32) -> Option<FlowView> {
-        let pending = PendingNotes::new(self);
+    pub fn get(&mut self, row: u32) -> Option<FlowView> {
+        let pending = PendingNotes::new(self.sim);
         if let Some(slot) = self.slot_of(&pending, row) {
             return self.live_flow(&pending, slot);
         }
-        let record = self.journal.get(RecordId::from_index(row as usize))?;
+        let record = self.sim.journal.get(RecordId::from_index(row as usize))?;
         let end = record.end.get().or_else(|| {
             let slot = record.flow?;
-            pending.end_of(slot, self.live_flows.get(slot)?, row)
+            pending.end_of(slot, self.sim.live_flows.get(slot)?, row)
         });
         let delivered = if end.is_some() { record.bytes() } else { record.delivered };
         let state = if end.is_some() { FlowState::Ended } else { FlowState::Sending };
@@ -115,16 +114,19 @@ impl Simulation {
     /// Returns the ports that the data of the flow of a row crosses, from its source on; where packets are spread over
     /// several paths, the ports of all of them. Empty if there is no such row.
     pub fn path(&mut self, row: u32) -> Vec<PortId> {
-        let pending = PendingNotes::new(self);
+        let pending = PendingNotes::new(self.sim);
         if let Some(slot) = self.slot_of(&pending, row)
-            && let Some(live) = self.live_flows.get(slot)
-            && let Some(sending) = self.regions[self.nets.part_of(live.src.node())].hosts.senders.get(slot)
+            && let Some(live) = self.sim.live_flows.get(slot)
+            && let Some(sending) =
+                self.sim.regions[self.sim.nets.part_of(live.src.node())].hosts.senders.get(slot)
         {
-            return once_each(self.nets.paths().all(sending.end.route));
+            return once_each(self.sim.nets.paths().all(sending.end.route));
         }
-        let Some(record) = self.journal.get(RecordId::from_index(row as usize)) else { return Vec::new() };
-        let key = self.router.key(record.traffic, record.number);
-        once_each(self.router.find(&self.model.topology, record.src, record.dst, key).0)
+        let Some(record) = self.sim.journal.get(RecordId::from_index(row as usize)) else {
+            return Vec::new();
+        };
+        let key = self.sim.router.key(record.traffic, record.number);
+        once_each(self.sim.router.find(&self.sim.model.topology, record.src, record.dst, key).0)
     }
 
     /// Returns the flow that carries, or carried last, the message of a row.
@@ -132,22 +134,22 @@ impl Simulation {
         let carries = |(slot, live): &(FlowSlot, &LiveFlow)| {
             pending.current(*slot, live).is_some_and(|message| message.row == row)
         };
-        self.live_flows.iter().find(carries).map(|(slot, _)| slot)
+        self.sim.live_flows.iter().find(carries).map(|(slot, _)| slot)
     }
 
     fn live_flow(&mut self, pending: &PendingNotes, slot: FlowSlot) -> Option<FlowView> {
-        let snapshot = self.flow_snapshot(slot)?;
-        let live = self.live_flows.get(slot)?;
+        let snapshot = self.sim.flow_snapshot(slot)?;
+        let live = self.sim.live_flows.get(slot)?;
         let message = pending.current(slot, live);
         let has_rounds =
-            matches!(self.model.traffic[live.name().traffic.index()].pattern, Pattern::Rounds(_));
+            matches!(self.sim.model.traffic[live.name().traffic.index()].pattern, Pattern::Rounds(_));
         if message.is_none() && !has_rounds {
             // It was prepared and has yet to start.
             return None;
         }
         let is_open = pending.is_open(slot, live);
         let row = message.map(|message| message.row);
-        let recorded = row.and_then(|row| self.journal.get(RecordId::from_index(row as usize)));
+        let recorded = row.and_then(|row| self.sim.journal.get(RecordId::from_index(row as usize)));
         let made;
         let record = match recorded {
             Some(record) => record,
@@ -175,9 +177,9 @@ impl Simulation {
     /// Returns the row of a message whose note the run has yet to read or, before the first message, of one without
     /// bytes.
     fn record_of(&self, slot: FlowSlot, live: &LiveFlow, message: Option<Message>) -> Option<Record> {
-        let (bytes, start) = message.and_then(|message| message.pending).unwrap_or((0, self.nets.now()));
-        let from = self.nets.part_of(live.src.node());
-        let route = self.regions[from].hosts.senders.get(slot)?.end.route;
+        let (bytes, start) = message.and_then(|message| message.pending).unwrap_or((0, self.sim.nets.now()));
+        let from = self.sim.nets.part_of(live.src.node());
+        let route = self.sim.regions[from].hosts.senders.get(slot)?.end.route;
         Some(Record {
             traffic: live.name().traffic,
             number: live.name().number,
@@ -187,7 +189,7 @@ impl Simulation {
             start,
             end: Known::NONE,
             acknowledged: Known::NONE,
-            ideal: self.ideal_fct(slot, route, start, bytes),
+            ideal: self.sim.ideal_fct(slot, route, start, bytes),
             delivered: 0,
             stats: None,
             flow: Some(slot),
