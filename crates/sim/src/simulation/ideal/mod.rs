@@ -7,7 +7,7 @@
 
 mod cut;
 
-use super::run::Simulation;
+use super::state::Simulation;
 use crate::ids::FlowSlot;
 use crate::model::Model;
 use crate::net::Route;
@@ -25,21 +25,19 @@ struct Train<'a> {
     last: SendingTime,
 }
 
-impl Simulation {
-    /// Returns the time that a message of a flow would take alone, which the application wrote at `since`.
-    pub(super) fn ideal_fct(&self, slot: FlowSlot, route: Route, since: Time, bytes: u64) -> Span {
-        if bytes == 0 {
-            return Span::ZERO;
-        }
-        let (paths, train) = (self.nets.paths(), Train::new(&self.model, bytes));
-        let left = self.live_flows.detours.since(slot, since);
-        if route.count() == 1 && left.is_empty() {
-            return train.on_path(paths.first(route));
-        }
-        let routes = left.iter().map(|&(_, route)| route).chain([route]);
-        let several: Vec<&[PortId]> = routes.flat_map(|route| paths.each(route)).collect();
-        train.on_paths(&several)
+/// Returns the time that a message of a flow would take alone, which the application wrote at `since`.
+pub fn ideal_fct(sim: &Simulation, slot: FlowSlot, route: Route, since: Time, bytes: u64) -> Span {
+    if bytes == 0 {
+        return Span::ZERO;
     }
+    let (paths, train) = (sim.nets.paths(), Train::new(&sim.model, bytes));
+    let left = sim.live_flows.detours.since(slot, since);
+    if route.count() == 1 && left.is_empty() {
+        return train.on_path(paths.first(route));
+    }
+    let routes = left.iter().map(|&(_, route)| route).chain([route]);
+    let several: Vec<&[PortId]> = routes.flat_map(|route| paths.each(route)).collect();
+    train.on_paths(&several)
 }
 
 impl Train<'_> {

@@ -1,7 +1,9 @@
 //! Views of flows.
 
+use super::super::ideal::ideal_fct;
 use super::super::live_flows::LiveFlow;
 use super::super::notes::size_of_message;
+use super::super::snapshots::flow_snapshot;
 use super::pending_notes::{Message, PendingNotes};
 use super::view::Flows;
 use crate::ids::{FlowSlot, Id, RecordId};
@@ -138,7 +140,7 @@ impl Flows<'_> {
     }
 
     fn live_flow(&mut self, pending: &PendingNotes, slot: FlowSlot) -> Option<FlowView> {
-        let snapshot = self.sim.flow_snapshot(slot)?;
+        let snapshot = flow_snapshot(self.sim, slot)?;
         let live = self.sim.live_flows.get(slot)?;
         let message = pending.current(slot, live);
         let has_rounds =
@@ -189,7 +191,7 @@ impl Flows<'_> {
             start,
             end: Known::NONE,
             acknowledged: Known::NONE,
-            ideal: self.sim.ideal_fct(slot, route, start, bytes),
+            ideal: ideal_fct(self.sim, slot, route, start, bytes),
             delivered: 0,
             stats: None,
             flow: Some(slot),

@@ -1,6 +1,6 @@
 //! The two views of a run, which borrow it: one of all that a look leaves as it is, and one of its flows.
 
-use super::super::run::Simulation;
+use super::super::state::Simulation;
 
 /// A run between two steps as a viewer sees it: its ports, its packets, the flows that finished, and its books.
 #[derive(Clone, Copy)]
