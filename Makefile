@@ -154,9 +154,10 @@ $(LINKED): $(RUST)
 	  cargo build --profile web --locked --quiet -p clearway-web --target wasm32-unknown-unknown
 	@touch $@
 
-$(ENGINE): $(LINKED) $(addprefix web/tools/,arrange.mjs locals.mjs order.mjs wasm.mjs)
+# Drops the names of functions too, which the linker leaves.
+$(ENGINE): $(LINKED) web/node_modules/.built
 	@mkdir -p $(@D)
-	node web/tools/arrange.mjs $< $@
+	web/node_modules/.bin/wasm-opt -O3 $< -o $@
 
 web/node_modules/.built: web/package-lock.json
 	@tools/check-web

@@ -80,9 +80,9 @@ SUMMARY = {
     "`paused_s`: time for which ports were paused, over all ports; `longest_pause_s`: the longest without a break; "
     "`storms`: ports that were paused without a break for longer than `switch.pfc_storm`; `deadlock`: ports that will "
     "never go on; `circle`: of these, ports each of which waits for the next, the last for the first. Not in the hash.",
-    "shims": "The shims between the receivers of a host and its NIC (PAC, ICTCP, an ACK shaper). There is an "
+    "shims": "The agents between the ends of a host's flows and its NIC (PAC, ICTCP, an ACK shaper). There is an "
     "entry for each transport and host, with `traffic` (the first traffic entry of those with that transport and "
-    "the same settings, which share the shim), `host`, `acks_held_max` (most ACKs held at a time), "
+    "the same settings, which share the agent), `host`, `acks_held_max` (most ACKs held at a time), "
     "`acks_released` (ACKs that went through or were released) and `acks_dropped` (ACKs that others made superfluous). "
     "Not in the hash.",
     "traces": "The traces, by name, where the scenario asks for any: `events` kept, and `left_out` beyond the limit.",

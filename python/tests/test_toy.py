@@ -1,4 +1,4 @@
-"""A transport with a shim and a port mechanism is one folder and one line of the registry, and nothing else."""
+"""A transport with an agent and a port mechanism is one folder and one line of the registry, and nothing else."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ TOY = Path(__file__).parent / "toy"
 
 
 @pytest.mark.full
-def test_a_transport_with_a_shim_and_a_mechanism_is_one_folder_and_one_line(tmp_path: Path) -> None:
+def test_a_transport_with_an_agent_and_a_mechanism_is_one_folder_and_one_line(tmp_path: Path) -> None:
     for name in ("Cargo.toml", "Cargo.lock", "clippy.toml"):
         shutil.copy(ROOT / name, tmp_path)
     for name in ("crates", "workloads"):

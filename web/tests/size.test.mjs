@@ -22,9 +22,10 @@ test('the engine is small', () => {
 
 /**
  * The limit of the page in bytes. It was 0.9 MB before it could change a scenario's text and keep the comments, for which the
- * library that reads and patches TOML takes 160 KB.
+ * library that reads and patches TOML takes 160 KB, and 1.2 MB while the engine had at most 619 KB. The engine's limit of 800 KB
+ * is 1.07 MB in the page's base64, beside which scripts, texts and styles take 0.37 MB.
  */
-const MOST_OF_PAGE = 1_200_000;
+const MOST_OF_PAGE = 1_450_000;
 
 test('the page is one file of reasonable size, with nothing from outside', () => {
   const page = readFileSync(PAGE, 'utf8');

@@ -8,7 +8,6 @@ use crate::one::FLOWS_OF_P99;
 use crate::ratio::Ratio;
 use crate::side::Side;
 use crate::text::{basis, count, list, longer, longer_under, percent, rate, time};
-use clearway_units::sort_by;
 
 /// The least difference of which a sentence is made.
 const LEAST: f64 = 0.01;
@@ -23,7 +22,7 @@ pub fn findings(sides: &[Side]) -> Vec<Finding> {
     }
     let mut order: Vec<(&Side, f64)> =
         timed.iter().filter_map(|&side| side.mean_s().map(|mean| (side, mean))).collect();
-    sort_by(&mut order, |one, other| one.1.total_cmp(&other.1));
+    order.sort_by(|one, other| one.1.total_cmp(&other.1));
     let (text, is_ahead) = ranked(&order);
     let mut found = vec![Finding::new(if is_ahead { Kind::Ahead } else { Kind::Flows }, text)];
     let (first, last) = (order[0].0, order[order.len() - 1].0);

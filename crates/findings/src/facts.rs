@@ -1,7 +1,6 @@
 //! The numbers on a run of which sentences are made.
 
 use crate::parts::{Part, cut};
-use clearway_units::sort_by;
 use serde::Serialize;
 
 /// The sizes of flows whose completion times are compared apart, in bytes: name, least size, first that is too large.
@@ -162,7 +161,7 @@ impl Observed<'_> {
     fn flows(&self, rows: &[usize]) -> Flows {
         let mut times = self.done(rows, self.fct_s);
         let mean_s = mean(&times);
-        sort_by(&mut times, f64::total_cmp);
+        times.sort_by(f64::total_cmp);
         let completed = times.len() as u64;
         Flows {
             completed,
@@ -220,7 +219,7 @@ pub fn most_at_once(start_s: &[f64], fct_s: &[f64]) -> u64 {
         start_s.iter().zip(fct_s).filter(|(_, fct)| !fct.is_nan()).map(|(start, fct)| (start + fct, -1));
     let mut changes: Vec<(f64, i64)> = start_s.iter().map(|&start| (start, 1)).chain(ends).collect();
     // At one instant flows end before others start.
-    sort_by(&mut changes, |one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+    changes.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
     let (mut now, mut most) = (0, 0);
     for (_, change) in changes {
         now += change;

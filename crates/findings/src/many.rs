@@ -5,7 +5,6 @@ use crate::finding::{Finding, Kind};
 use crate::one::{IDLE, LIMITS, amount_lost, capital, why};
 use crate::side::Side;
 use crate::text::{list, many, percent, rate, size};
-use clearway_units::sort_by;
 
 /// The most transports that a sentence lists; of more it names the first and the last.
 const LISTED: usize = 4;
@@ -40,7 +39,7 @@ fn carried(sides: &[Side]) -> Option<String> {
 fn queues(sides: &[Side]) -> String {
     let mut order: Vec<&Side> = sides.iter().collect();
     let bytes = |side: &Side| side.queue().map_or(0.0, |queue| queue.bytes);
-    sort_by(&mut order, |one, other| bytes(one).total_cmp(&bytes(other)));
+    order.sort_by(|one, other| bytes(one).total_cmp(&bytes(other)));
     let longest = order[order.len() - 1];
     let Some(queue) = longest.queue() else {
         return "No data waited at a switch under any of them.".into();
@@ -100,7 +99,7 @@ fn limits(sides: &[Side]) -> Option<String> {
         .iter()
         .filter_map(|side| Some((side, side.mean(|run| run.busiest.as_ref().map(|link| link.busy))?)))
         .collect();
-    sort_by(&mut order, |one, other| one.1.total_cmp(&other.1));
+    order.sort_by(|one, other| one.1.total_cmp(&other.1));
     let (least, most) = (order.first()?.1, order.last()?.1);
     let ports: Vec<&str> =
         order.iter().filter_map(|(side, _)| Some(side.runs[0].busiest.as_ref()?.port.as_str())).collect();

@@ -1,7 +1,6 @@
 //! Ten parts of a run's flows, in the order of their starts. The scatter between the parts says how sure a mean of one run
 //! is (the method of batch means: A. M. Law, Simulation Modeling and Analysis, sec. 9.5).
 
-use clearway_units::sort_by;
 use serde::Serialize;
 
 /// The number of parts.
@@ -45,7 +44,7 @@ pub fn cut(rows: &[usize], start_s: &[f64], fct_s: &[f64]) -> Vec<Part> {
         return Vec::new();
     }
     let mut rows = rows.to_vec();
-    sort_by(&mut rows, |&one, &other| start_s[one].total_cmp(&start_s[other]));
+    rows.sort_by(|&one, &other| start_s[one].total_cmp(&start_s[other]));
     let mut parts = vec![Part::default(); PARTS];
     let mut first = 0;
     for at in 0..rows.len() {

@@ -3,7 +3,6 @@
 use crate::facts::{Facts, Flows, Group, Queue};
 use crate::parts::Part;
 use crate::ratio::Ratio;
-use clearway_units::sort_by_key;
 
 /// The runs of one transport.
 pub struct Side<'a> {
@@ -90,7 +89,7 @@ impl<'a> Side<'a> {
         let by_seed = |side: &Side| {
             let mut runs: Vec<(u64, Option<f64>)> =
                 side.runs.iter().map(|run| (run.seed, run.goodput_bps)).collect();
-            sort_by_key(&mut runs, |(seed, _)| *seed);
+            runs.sort_by_key(|(seed, _)| *seed);
             runs
         };
         let (own, others) = (by_seed(self), by_seed(to));
@@ -112,8 +111,8 @@ impl<'a> Side<'a> {
         if let ([one], [other]) = (self.runs.as_slice(), to.runs.as_slice()) {
             return if seeds == others { Ratio::of_parts(parts(one)?, parts(other)?) } else { None };
         }
-        sort_by_key(&mut seeds, |seed| *seed);
-        sort_by_key(&mut others, |seed| *seed);
+        seeds.sort();
+        others.sort();
         if seeds != others {
             return None;
         }

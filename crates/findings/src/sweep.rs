@@ -6,7 +6,6 @@ use crate::facts::Facts;
 use crate::finding::{Finding, Kind};
 use crate::side::{Side, sides};
 use crate::text::{count, list, longer, many, percent, size};
-use clearway_units::sort_by;
 use serde::Serialize;
 
 /// A run of a sweep.
@@ -89,11 +88,11 @@ fn lead(places: &[&Place]) -> String {
     let next = |place: &&Place| {
         let mut order: Vec<(&Side, f64)> =
             place.sides.iter().filter_map(|side| Some((side, side.mean_s()?))).collect();
-        sort_by(&mut order, |one, other| one.1.total_cmp(&other.1));
+        order.sort_by(|one, other| one.1.total_cmp(&other.1));
         order.get(1)?.0.ratio(order[0].0)
     };
     let mut leads: Vec<_> = places.iter().filter_map(next).collect();
-    sort_by(&mut leads, |one, other| one.value.total_cmp(&other.value));
+    leads.sort_by(|one, other| one.value.total_cmp(&other.value));
     let told = match (leads.first(), leads.last()) {
         (Some(least), Some(most)) if longer(least) != longer(most) => {
             format!("{} to {}", longer(least), longer(most))
@@ -109,7 +108,7 @@ fn verdict<'a>(sides: &[Side<'a>]) -> Verdict<'a> {
         return Verdict::Missing;
     }
     let mut order: Vec<(&Side, f64)> = sides.iter().filter_map(|side| Some((side, side.mean_s()?))).collect();
-    sort_by(&mut order, |one, other| one.1.total_cmp(&other.1));
+    order.sort_by(|one, other| one.1.total_cmp(&other.1));
     let Some(((best, _), others)) = order.split_first() else { return Verdict::Missing };
     let ratios: Option<Vec<_>> = others.iter().map(|(side, _)| side.ratio(best)).collect();
     match ratios {

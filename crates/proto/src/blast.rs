@@ -9,13 +9,13 @@
 //! answers each frame that came without a credit with a credit that releases no data. At the ports on its way that
 //! credit takes the place of another flow's, so that one frame less is sent there.
 
+use crate::agent::NoAgent;
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Receiver, Sender};
 use crate::expresspass::CreditParams;
 use crate::mechanism::NoMechanism;
 use crate::needs::{CreditNeeds, Needs};
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::port::CreditShaping;
-use crate::shim::NoShim;
 use crate::transport::{Checked, Family, Transport};
 use clearway_schema::declare;
 use clearway_units::Time;
@@ -43,7 +43,7 @@ impl Transport for Blast {
     type Params = BlastParams;
     type Sender = BlastSender;
     type Receiver = BlastReceiver;
-    type Shim = NoShim;
+    type Agent = NoAgent;
     type Mechanism = NoMechanism;
     const NAME: &'static str = "blast";
     const SUMMARY: &'static str =

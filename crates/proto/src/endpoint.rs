@@ -4,13 +4,14 @@
 //! ([`Endpoint::handle_packet`], [`Endpoint::handle_timeout`], [`Sender::write`], ...):
 //!
 //! 1. It calls [`Endpoint::poll_control`] until that returns `None`, and sends each packet at once.
-//! 2. If [`Sender::wants_transmit`] returns true, it puts the flow into the NIC's round robin, which calls
-//!    [`Sender::poll_transmit`] once each time that it is the flow's turn. The same holds for
-//!    [`Sender::wants_unscheduled`], whose turn comes when no other data waits.
+//! 2. If [`Sender::wants_transmit`] returns true, it lets the flow wait for its turn at the NIC, which calls
+//!    [`Sender::poll_transmit`] once each time that it is the flow's turn; the transport's [`Order`](crate::Order) says
+//!    whose turn it is. The same holds for [`Sender::wants_unscheduled`], whose turn comes when no other data waits.
 //! 3. It calls [`Endpoint::handle_timeout`] at [`Endpoint::next_timeout`]. A call too early is harmless.
 //!
 //! Control packets leave at once because holding them back would hide congestion. Data waits for its turn so that a
-//! fast sender does not delay its host's other flows.
+//! fast sender does not delay its host's other flows. Where the transport has an [`Agent`](crate::Agent), packets pass
+//! that of their host on the way in and out, by its own rule.
 
 use crate::packet::{Extra, Packet};
 use crate::rng::Rng;
@@ -247,6 +248,19 @@ pub trait Sender: Endpoint {
 
     /// Returns the next data packet, for which the NIC has room now.
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet>;
+
+    /// Returns the number of bytes that were written and that this end has yet to send, or to send again. The flow with
+    /// the fewest goes first at a NIC whose order is [`Order::FewestRemaining`](crate::Order::FewestRemaining); no other
+    /// one asks.
+    fn remaining(&self) -> u64 {
+        0
+    }
+
+    /// Returns the priority of the flow among those of its host. The flow with the lowest goes first at a NIC whose order
+    /// is [`Order::ByPriority`](crate::Order::ByPriority); no other one asks.
+    fn priority(&self) -> u64 {
+        0
+    }
 
     /// Returns true if [`Sender::poll_unscheduled`] would return a packet.
     fn wants_unscheduled(&self) -> bool {

@@ -1,12 +1,13 @@
-//! The list of all transports, and enums over them. Adding a transport, with the shim and the port mechanism that it
+//! The list of all transports, and enums over them. Adding a transport, with the agent and the port mechanism that it
 //! brings, takes a folder beside this file and a line at its end.
 
+use crate::agent::{Agent, AgentEnv, AgentPacket, AgentScope, AgentStats, Side};
 use crate::endpoint::{Env, Receiver, ReceiverVisitor, Sender, SenderVisitor};
 use crate::mechanism::{MechanismInfo, PortMechanism, PortState, Sees, Verdict};
 use crate::needs::Needs;
+use crate::order::Order;
 use crate::packet::{Extra, Packet};
 use crate::shelf::Shelf;
-use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::transport::{Transport, TransportInfo, set_param};
 use clearway_schema::{Declared, Error, Members, Value, fill, list, told};
 use clearway_units::{Rate, Time};
@@ -24,56 +25,56 @@ pub struct Place {
 }
 
 macro_rules! transports {
-    ($($Variant:ident = $Transport:ty;)+) => {
+    ($($(#[$meta:meta])* $Variant:ident = $Transport:ty;)+) => {
         /// Any transport, with its parameters.
         #[derive(Clone, Debug)]
-        pub enum AnyTransport {$(
+        pub enum AnyTransport {$($(#[$meta])*
             #[doc = concat!("`", stringify!($Variant), "`")]
             $Variant(<$Transport as Transport>::Params),
         )+}
 
         /// Any transport, without its parameters.
         #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-        enum Which {$($Variant,)+}
+        enum Which {$($(#[$meta])* $Variant,)+}
 
         /// The sending ends of flows, those of each transport in an array of their own: the smallest ends take 32 bytes and
         /// the largest more than ten times as many.
         #[allow(non_snake_case, reason = "a field for each transport, by its name")]
         #[derive(Default, Serialize, Deserialize)]
         pub struct Senders {
-            $($Variant: Shelf<<$Transport as Transport>::Sender>,)+
+            $($(#[$meta])* $Variant: Shelf<<$Transport as Transport>::Sender>,)+
         }
 
         /// The receiving ends of flows, as [`Senders`].
         #[allow(non_snake_case, reason = "a field for each transport, by its name")]
         #[derive(Default, Serialize, Deserialize)]
         pub struct Receivers {
-            $($Variant: Shelf<<$Transport as Transport>::Receiver>,)+
+            $($(#[$meta])* $Variant: Shelf<<$Transport as Transport>::Receiver>,)+
         }
 
-        /// The shim of a host that receives flows of any transport that has one.
+        /// The agent of a host, of any transport that has one.
         #[derive(Debug, Serialize, Deserialize)]
-        pub enum AnyShim {$(
+        pub enum AnyAgent {$($(#[$meta])*
             #[doc = concat!("`", stringify!($Variant), "`")]
-            $Variant(Box<<$Transport as Transport>::Shim>),
+            $Variant(Box<<$Transport as Transport>::Agent>),
         )+}
 
         /// The configuration of the port mechanism of any transport that brings one.
         #[derive(Clone, Debug)]
-        pub enum AnyMechanismConfig {$(
+        pub enum AnyMechanismConfig {$($(#[$meta])*
             #[doc = concat!("`", stringify!($Variant), "`")]
             $Variant(ConfigOf<$Transport>),
         )+}
 
         /// The port mechanism of any transport that brings one, at one port.
         #[derive(Debug, Serialize, Deserialize)]
-        pub enum AnyMechanism {$(
+        pub enum AnyMechanism {$($(#[$meta])*
             #[doc = concat!("`", stringify!($Variant), "`")]
             $Variant(<$Transport as Transport>::Mechanism),
         )+}
 
-        /// All transports, in the order of their registration.
-        pub static TRANSPORTS: &[TransportInfo] = &[$(TransportInfo {
+        /// All transports, those for users first, in the order of their registration.
+        static ALL: &[TransportInfo] = &[$($(#[$meta])* TransportInfo {
             name: <$Transport>::NAME,
             summary: <$Transport>::SUMMARY,
             source: told(<$Transport>::SOURCE),
@@ -84,13 +85,14 @@ macro_rules! transports {
             mechanism: MechanismInfo::of::<MechanismOf<$Transport>>(),
             counts_cnps: <$Transport>::COUNTS_CNPS,
             family: <$Transport>::FAMILY,
+            is_trial: <$Transport>::IS_TRIAL,
         },)+];
 
         impl AnyTransport {
             /// Returns the transport of a name with its default parameters, or `None`.
             pub fn by_name(name: &str) -> Option<AnyTransport> {
                 let mut transport = match name {
-                    $(<$Transport>::NAME => AnyTransport::$Variant(Declared::blank()),)+
+                    $($(#[$meta])* <$Transport>::NAME => AnyTransport::$Variant(Declared::blank()),)+
                     _ => return None,
                 };
                 fill(transport.params(), &|_| None).expect("every parameter has a default");
@@ -98,13 +100,13 @@ macro_rules! transports {
             }
 
             fn params(&mut self) -> &mut dyn Members {
-                match self { $(AnyTransport::$Variant(params) => params,)+ }
+                match self { $($(#[$meta])* AnyTransport::$Variant(params) => params,)+ }
             }
 
             /// Returns the information on the transport.
             pub fn info(&self) -> &'static TransportInfo {
-                let name = match self { $(AnyTransport::$Variant(_) => <$Transport>::NAME,)+ };
-                TRANSPORTS.iter().find(|info| info.name == name).expect("every transport is listed")
+                let name = match self { $($(#[$meta])* AnyTransport::$Variant(_) => <$Transport>::NAME,)+ };
+                ALL.iter().find(|info| info.name == name).expect("every transport is listed")
             }
 
             /// Sets one parameter. The name `profile` sets all parameters of a profile, so it must be set before
@@ -121,49 +123,57 @@ macro_rules! transports {
 
             /// Returns the transport's needs at ports, as [`Transport::needs`].
             pub fn needs(&self) -> Needs {
-                match self { $(AnyTransport::$Variant(params) => <$Transport>::needs(params),)+ }
+                match self { $($(#[$meta])* AnyTransport::$Variant(params) => <$Transport>::needs(params),)+ }
             }
 
             /// Makes the sending end of a flow, for callers to whom a virtual call costs nothing.
             pub fn sender(&self, env: &Env) -> Box<dyn Sender> {
-                match self { $(AnyTransport::$Variant(params) => Box::new(<$Transport>::sender(params, env)),)+ }
+                match self { $($(#[$meta])* AnyTransport::$Variant(params) => Box::new(<$Transport>::sender(params, env)),)+ }
             }
 
             /// Makes the receiving end of a flow, for callers to whom a virtual call costs nothing.
             pub fn receiver(&self, env: &Env) -> Box<dyn Receiver> {
-                match self { $(AnyTransport::$Variant(params) => Box::new(<$Transport>::receiver(params, env)),)+ }
+                match self { $($(#[$meta])* AnyTransport::$Variant(params) => Box::new(<$Transport>::receiver(params, env)),)+ }
             }
 
             /// Returns the memory of the protocols of a flow, in bytes: of its sending and of its receiving end, without what
             /// these add when packets are lost or come out of order.
             pub fn end_bytes(&self) -> [usize; 2] {
                 match self {
-                    $(AnyTransport::$Variant(_) => [
+                    $($(#[$meta])* AnyTransport::$Variant(_) => [
                         Shelf::<<$Transport as Transport>::Sender>::BYTES,
                         Shelf::<<$Transport as Transport>::Receiver>::BYTES,
                     ],)+
                 }
             }
 
-            /// Returns whether hosts that receive flows of the transport have a shim.
-            pub fn has_shim(&self) -> bool {
-                match self { $(AnyTransport::$Variant(_) => <$Transport as Transport>::Shim::EXISTS,)+ }
+            /// Returns the flows and packets in which agents of hosts take part, as [`Transport::AGENT`].
+            pub fn agent_scope(&self) -> AgentScope {
+                match self { $($(#[$meta])* AnyTransport::$Variant(_) => <$Transport>::AGENT,)+ }
             }
 
-            /// Makes the shim of a host that receives flows of the transport, if it has one.
-            pub fn shim(&self, env: &ShimEnv) -> Option<AnyShim> {
-                assert!(env.line_rate > Rate::ZERO, "no host receives by a link without a rate");
+            /// Makes the agent of a host with flows of the transport, if the transport has agents.
+            ///
+            /// # Panics
+            /// Panics if the host's NIC has no rate.
+            pub fn agent(&self, env: &AgentEnv) -> Option<AnyAgent> {
+                assert!(env.line_rate > Rate::ZERO, "no host has a link without a rate");
                 match self {
-                    $(AnyTransport::$Variant(params) => {
-                        <$Transport>::shim(params, env).map(|shim| AnyShim::$Variant(Box::new(shim)))
+                    $($(#[$meta])* AnyTransport::$Variant(params) => {
+                        <$Transport>::agent(params, env).map(|agent| AnyAgent::$Variant(Box::new(agent)))
                     })+
                 }
+            }
+
+            /// Returns the order in which a host's NIC asks flows of the transport for data, as [`Transport::order`].
+            pub fn order(&self) -> Order {
+                match self { $($(#[$meta])* AnyTransport::$Variant(params) => <$Transport>::order(params),)+ }
             }
 
             /// Returns the configuration of the transport's mechanism at the ports of switches, if it has one.
             pub fn mechanism(&self) -> Option<AnyMechanismConfig> {
                 match self {
-                    $(AnyTransport::$Variant(params) => {
+                    $($(#[$meta])* AnyTransport::$Variant(params) => {
                         <$Transport>::mechanism(params).map(AnyMechanismConfig::$Variant)
                     })+
                 }
@@ -173,7 +183,7 @@ macro_rules! transports {
         impl AnyMechanismConfig {
             /// Returns the information on the mechanism.
             pub fn info(&self) -> MechanismInfo {
-                match self { $(AnyMechanismConfig::$Variant(_) => MechanismInfo::of::<MechanismOf<$Transport>>(),)+ }
+                match self { $($(#[$meta])* AnyMechanismConfig::$Variant(_) => MechanismInfo::of::<MechanismOf<$Transport>>(),)+ }
             }
 
             /// Sets one constant.
@@ -181,26 +191,26 @@ macro_rules! transports {
             /// # Errors
             /// The mechanism has no such constant, or the value is not one for it.
             pub fn set(&mut self, constant: &str, value: &Value) -> Result<(), Error> {
-                match self { $(AnyMechanismConfig::$Variant(config) => config.set(constant, value),)+ }
+                match self { $($(#[$meta])* AnyMechanismConfig::$Variant(config) => config.set(constant, value),)+ }
             }
 
             /// Returns all constants with their values in TOML.
             pub fn write(&self) -> Vec<(&'static str, String)> {
-                match self { $(AnyMechanismConfig::$Variant(config) => config.write(),)+ }
+                match self { $($(#[$meta])* AnyMechanismConfig::$Variant(config) => config.write(),)+ }
             }
 
             /// Makes the mechanism of a port whose link has this rate.
             #[allow(unreachable_code, reason = "no value of `NoMechanism` exists")]
             pub fn build(&self, rate: Rate) -> AnyMechanism {
                 match self {
-                    $(AnyMechanismConfig::$Variant(config) => {
+                    $($(#[$meta])* AnyMechanismConfig::$Variant(config) => {
                         AnyMechanism::$Variant(PortMechanism::new(config, rate))
                     })+
                 }
             }
 
             fn as_any(&self) -> &dyn Any {
-                match self { $(AnyMechanismConfig::$Variant(config) => config,)+ }
+                match self { $($(#[$meta])* AnyMechanismConfig::$Variant(config) => config,)+ }
             }
         }
 
@@ -209,7 +219,7 @@ macro_rules! transports {
         impl PartialEq for AnyMechanismConfig {
             fn eq(&self, other: &AnyMechanismConfig) -> bool {
                 match self {
-                    $(AnyMechanismConfig::$Variant(config) => {
+                    $($(#[$meta])* AnyMechanismConfig::$Variant(config) => {
                         other.as_any().downcast_ref::<ConfigOf<$Transport>>() == Some(config)
                     })+
                 }
@@ -220,19 +230,19 @@ macro_rules! transports {
         impl AnyMechanism {
             /// Returns [`PortMechanism::SEES_ARRIVALS`].
             pub fn sees_arrivals(&self) -> Sees {
-                match self { $(AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_ARRIVALS,)+ }
+                match self { $($(#[$meta])* AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_ARRIVALS,)+ }
             }
 
             /// Returns [`PortMechanism::SEES_DEPARTURES`].
             pub fn sees_departures(&self) -> Sees {
-                match self { $(AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_DEPARTURES,)+ }
+                match self { $($(#[$meta])* AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_DEPARTURES,)+ }
             }
 
             /// Calls [`PortMechanism::on_arrival`]. Returns its verdict, and true if the mechanism has another next timeout
             /// since.
             #[inline(always)]
             pub fn on_arrival(&mut self, packet: &Packet, flow: Option<u64>, port: PortState) -> (Verdict, bool) {
-                match self { $(AnyMechanism::$Variant(mechanism) => {
+                match self { $($(#[$meta])* AnyMechanism::$Variant(mechanism) => {
                     if <MechanismOf<$Transport>>::SEES_ARRIVALS == Sees::Nothing {
                         return (Verdict::Keep, false);
                     }
@@ -244,13 +254,13 @@ macro_rules! transports {
 
             /// Calls [`PortMechanism::on_full`].
             pub fn on_full(&mut self, packet: &Packet, port: PortState) -> Verdict {
-                match self { $(AnyMechanism::$Variant(mechanism) => mechanism.on_full(packet, port),)+ }
+                match self { $($(#[$meta])* AnyMechanism::$Variant(mechanism) => mechanism.on_full(packet, port),)+ }
             }
 
             /// Calls [`PortMechanism::on_departure`].
             #[inline]
             pub fn on_departure(&mut self, packet: &mut Packet, extra: Option<&mut Extra>, port: PortState) {
-                match self { $(AnyMechanism::$Variant(mechanism) => {
+                match self { $($(#[$meta])* AnyMechanism::$Variant(mechanism) => {
                     if <MechanismOf<$Transport>>::SEES_DEPARTURES != Sees::Nothing {
                         mechanism.on_departure(packet, extra, port);
                     }
@@ -260,47 +270,67 @@ macro_rules! transports {
             /// Calls [`PortMechanism::next_timeout`].
             #[inline]
             pub fn next_timeout(&self) -> Time {
-                match self { $(AnyMechanism::$Variant(mechanism) => mechanism.next_timeout(),)+ }
+                match self { $($(#[$meta])* AnyMechanism::$Variant(mechanism) => mechanism.next_timeout(),)+ }
             }
 
             /// Calls [`PortMechanism::on_timeout`].
             pub fn on_timeout(&mut self, port: PortState) {
-                match self { $(AnyMechanism::$Variant(mechanism) => mechanism.on_timeout(port),)+ }
+                match self { $($(#[$meta])* AnyMechanism::$Variant(mechanism) => mechanism.on_timeout(port),)+ }
             }
 
             /// Calls [`PortMechanism::poll_cnp`].
             pub fn poll_cnp(&mut self, now: Time) -> Option<u64> {
-                match self { $(AnyMechanism::$Variant(mechanism) => mechanism.poll_cnp(now),)+ }
+                match self { $($(#[$meta])* AnyMechanism::$Variant(mechanism) => mechanism.poll_cnp(now),)+ }
             }
         }
 
-        impl Shim for AnyShim {
-            fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time) {
-                match self { $(AnyShim::$Variant(shim) => shim.handle_incoming(flow, packet, now),)+ }
+        impl AnyAgent {
+            /// Returns [`AgentScope::data`] of the agent's transport.
+            #[inline]
+            pub fn sees_data(&self) -> bool {
+                match self { $($(#[$meta])* AnyAgent::$Variant(_) => <$Transport as Transport>::AGENT.data,)+ }
+            }
+        }
+
+        impl Agent for AnyAgent {
+            fn begin(&mut self, flow: u32, side: Side, now: Time) {
+                match self { $($(#[$meta])* AnyAgent::$Variant(agent) => agent.begin(flow, side, now),)+ }
+            }
+
+            fn handle_length(&mut self, flow: u32, bytes: u64, is_final: bool, now: Time) {
+                match self { $($(#[$meta])* AnyAgent::$Variant(agent) => agent.handle_length(flow, bytes, is_final, now),)+ }
+            }
+
+            fn handle_incoming(&mut self, flow: u32, packet: Packet, extra: &Extra, now: Time) -> Option<Packet> {
+                match self { $($(#[$meta])* AnyAgent::$Variant(agent) => agent.handle_incoming(flow, packet, extra, now),)+ }
             }
 
             fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, now: Time) -> Option<Packet> {
-                match self { $(AnyShim::$Variant(shim) => shim.handle_outgoing(flow, packet, extra, now),)+ }
+                match self { $($(#[$meta])* AnyAgent::$Variant(agent) => agent.handle_outgoing(flow, packet, extra, now),)+ }
             }
 
-            fn poll_release(&mut self, now: Time) -> Option<(u32, Packet, Extra)> {
-                match self { $(AnyShim::$Variant(shim) => shim.poll_release(now),)+ }
+            fn handle_data(&mut self, flow: u32, packet: &mut Packet, now: Time) {
+                match self { $($(#[$meta])* AnyAgent::$Variant(agent) => agent.handle_data(flow, packet, now),)+ }
+            }
+
+            fn poll_transmit(&mut self, now: Time) -> Option<AgentPacket> {
+                match self { $($(#[$meta])* AnyAgent::$Variant(agent) => agent.poll_transmit(now),)+ }
             }
 
             fn handle_timeout(&mut self, now: Time) {
-                match self { $(AnyShim::$Variant(shim) => shim.handle_timeout(now),)+ }
+                match self { $($(#[$meta])* AnyAgent::$Variant(agent) => agent.handle_timeout(now),)+ }
             }
 
             fn next_timeout(&self) -> Time {
-                match self { $(AnyShim::$Variant(shim) => shim.next_timeout(),)+ }
+                match self { $($(#[$meta])* AnyAgent::$Variant(agent) => agent.next_timeout(),)+ }
             }
 
             fn forget(&mut self, flow: u32) {
-                match self { $(AnyShim::$Variant(shim) => shim.forget(flow),)+ }
+                match self { $($(#[$meta])* AnyAgent::$Variant(agent) => agent.forget(flow),)+ }
             }
 
-            fn stats(&self) -> ShimStats {
-                match self { $(AnyShim::$Variant(shim) => shim.stats(),)+ }
+            fn stats(&self) -> AgentStats {
+                match self { $($(#[$meta])* AnyAgent::$Variant(agent) => agent.stats(),)+ }
             }
         }
 
@@ -308,7 +338,7 @@ macro_rules! transports {
             /// Makes the sending end of a new flow, and returns its place.
             pub fn open(&mut self, transport: &AnyTransport, env: &Env) -> Place {
                 match transport {
-                    $(AnyTransport::$Variant(params) => {
+                    $($(#[$meta])* AnyTransport::$Variant(params) => {
                         let at = self.$Variant.insert(<$Transport>::sender(params, env));
                         Place { transport: Which::$Variant, at }
                     })+
@@ -318,26 +348,26 @@ macro_rules! transports {
             /// Takes the end of a place over from other ends, and returns its place here.
             pub fn take_over(&mut self, others: &mut Senders, place: Place) -> Place {
                 let at = match place.transport {
-                    $(Which::$Variant => self.$Variant.take_over(&mut others.$Variant, place.at),)+
+                    $($(#[$meta])* Which::$Variant => self.$Variant.take_over(&mut others.$Variant, place.at),)+
                 };
                 Place { at, ..place }
             }
 
             /// Removes the end of a place.
             pub fn remove(&mut self, place: Place) {
-                match place.transport { $(Which::$Variant => self.$Variant.remove(place.at),)+ }
+                match place.transport { $($(#[$meta])* Which::$Variant => self.$Variant.remove(place.at),)+ }
             }
 
             /// Returns the address of the end of a place, to be fetched ahead.
             #[inline]
             pub fn address(&self, place: Place) -> *const u8 {
-                match place.transport { $(Which::$Variant => self.$Variant.address(place.at),)+ }
+                match place.transport { $($(#[$meta])* Which::$Variant => self.$Variant.address(place.at),)+ }
             }
 
             /// Runs `visitor` on the end of a place. The caller shall not be inlined: it holds the code of all transports.
             #[inline(always)]
             pub fn visit<V: SenderVisitor>(&mut self, place: Place, visitor: V) -> V::Output {
-                match place.transport { $(Which::$Variant => visitor.visit(self.$Variant.get_mut(place.at)),)+ }
+                match place.transport { $($(#[$meta])* Which::$Variant => visitor.visit(self.$Variant.get_mut(place.at)),)+ }
             }
         }
 
@@ -345,7 +375,7 @@ macro_rules! transports {
             /// Makes the receiving end of a new flow, and returns its place.
             pub fn open(&mut self, transport: &AnyTransport, env: &Env) -> Place {
                 match transport {
-                    $(AnyTransport::$Variant(params) => {
+                    $($(#[$meta])* AnyTransport::$Variant(params) => {
                         let at = self.$Variant.insert(<$Transport>::receiver(params, env));
                         Place { transport: Which::$Variant, at }
                     })+
@@ -355,26 +385,26 @@ macro_rules! transports {
             /// Takes the end of a place over from other ends, and returns its place here.
             pub fn take_over(&mut self, others: &mut Receivers, place: Place) -> Place {
                 let at = match place.transport {
-                    $(Which::$Variant => self.$Variant.take_over(&mut others.$Variant, place.at),)+
+                    $($(#[$meta])* Which::$Variant => self.$Variant.take_over(&mut others.$Variant, place.at),)+
                 };
                 Place { at, ..place }
             }
 
             /// Removes the end of a place.
             pub fn remove(&mut self, place: Place) {
-                match place.transport { $(Which::$Variant => self.$Variant.remove(place.at),)+ }
+                match place.transport { $($(#[$meta])* Which::$Variant => self.$Variant.remove(place.at),)+ }
             }
 
             /// Returns the address of the end of a place, to be fetched ahead.
             #[inline]
             pub fn address(&self, place: Place) -> *const u8 {
-                match place.transport { $(Which::$Variant => self.$Variant.address(place.at),)+ }
+                match place.transport { $($(#[$meta])* Which::$Variant => self.$Variant.address(place.at),)+ }
             }
 
             /// Runs `visitor` on the end of a place. The caller shall not be inlined: it holds the code of all transports.
             #[inline(always)]
             pub fn visit<V: ReceiverVisitor>(&mut self, place: Place, visitor: V) -> V::Output {
-                match place.transport { $(Which::$Variant => visitor.visit(self.$Variant.get_mut(place.at)),)+ }
+                match place.transport { $($(#[$meta])* Which::$Variant => visitor.visit(self.$Variant.get_mut(place.at)),)+ }
             }
         }
     };
@@ -403,93 +433,26 @@ transports! {
     ExpressPassHotnets16 = crate::expresspass::hotnets::Hotnets16;
     NaiveCredit = crate::expresspass::naive::NaiveCredit;
     Ec4 = crate::ec4::Ec4;
+    #[cfg(feature = "trials")]
+    HomaTrial = crate::trials::homa::Homa;
+    #[cfg(feature = "trials")]
+    NdpTrial = crate::trials::ndp::Ndp;
+}
+
+/// The transports for users, in the order of their registration.
+pub static TRANSPORTS: &[TransportInfo] = ALL.split_at(for_users()).0;
+
+/// The trial transports, which are registered behind the others and exist with the cargo feature `trials` alone.
+pub static TRIALS: &[TransportInfo] = ALL.split_at(for_users()).1;
+
+/// Returns the number of transports for users.
+const fn for_users() -> usize {
+    let mut count = ALL.len();
+    while count > 0 && ALL[count - 1].is_trial {
+        count -= 1;
+    }
+    count
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::endpoint::Framing;
-
-    #[test]
-    fn every_default_limit_and_profile_can_be_read() {
-        for info in TRANSPORTS {
-            let mut transport = AnyTransport::by_name(info.name).expect(info.name);
-            assert_eq!(transport.info().name, info.name);
-            for (name, value) in transport.write() {
-                transport
-                    .set(name, value.trim_matches('"'))
-                    .unwrap_or_else(|error| panic!("{}: {error}", info.name));
-            }
-            for profile in info.profiles {
-                transport
-                    .set("profile", profile.name)
-                    .unwrap_or_else(|error| panic!("{}: {error}", info.name));
-            }
-        }
-    }
-
-    #[test]
-    fn a_transport_has_a_shim_exactly_if_it_makes_one() {
-        let env = ShimEnv { line_rate: Rate::gbps(10), framing: Framing::ETHERNET };
-        let mut with = Vec::new();
-        for info in TRANSPORTS {
-            let transport = AnyTransport::by_name(info.name).expect(info.name);
-            assert_eq!(transport.has_shim(), transport.shim(&env).is_some(), "{}", info.name);
-            with.extend(transport.has_shim().then_some(info.name));
-        }
-        assert_eq!(with, ["pac", "ictcp", "ack-shaper"]);
-    }
-
-    #[test]
-    #[should_panic(expected = "no host receives by a link without a rate")]
-    fn no_shim_is_made_for_a_link_without_a_rate() {
-        let env = ShimEnv { line_rate: Rate::ZERO, framing: Framing::ETHERNET };
-        let _ = AnyTransport::by_name("pac").unwrap().shim(&env);
-    }
-
-    #[test]
-    fn the_place_of_an_end_takes_a_word() {
-        assert_eq!(size_of::<Place>(), 8);
-    }
-
-    #[test]
-    fn every_transport_says_in_a_sentence_what_it_was_checked_against() {
-        for info in TRANSPORTS {
-            let how = info.checked.how();
-            assert!(how.ends_with('.') && how.len() > 40, "{}: {how:?}", info.name);
-        }
-    }
-
-    #[test]
-    fn every_parameter_is_documented_with_its_source() {
-        for info in TRANSPORTS {
-            for spec in info.params {
-                assert!(
-                    !spec.doc.trim().is_empty() && !spec.source.is_empty(),
-                    "{}.{}",
-                    info.name,
-                    spec.name
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn the_ends_of_rdma_flows_are_small() {
-        fn ends<T: Transport>() -> (&'static str, usize, usize) {
-            (T::NAME, size_of::<T::Sender>(), size_of::<T::Receiver>())
-        }
-        use crate::rdma;
-        let all = [
-            ends::<rdma::rocev2::Rocev2>(),
-            ends::<rdma::dcqcn::Dcqcn>(),
-            ends::<rdma::timely::Timely>(),
-            ends::<rdma::hpcc::Hpcc>(),
-            ends::<rdma::dctcp::RdmaDctcp>(),
-            ends::<rdma::pacc::Pacc>(),
-        ];
-        for (name, sender, receiver) in all {
-            assert!(sender <= 376 && receiver <= 176, "{name}: {sender} and {receiver} bytes");
-        }
-    }
-}
+mod tests;

@@ -21,6 +21,8 @@ pub enum Entity {
     Traffic = 5,
     /// The network as a whole, which draws the keys of flows.
     Network = 6,
+    /// The agent of a transport at a host.
+    Agent = 7,
 }
 
 /// A stream of random numbers that belongs to one entity. Many entities never draw any, so the generator is made for

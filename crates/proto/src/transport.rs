@@ -1,10 +1,11 @@
-//! The trait [`Transport`], which ties a kind of sender to a kind of receiver, with their parameters, shim and port
+//! The trait [`Transport`], which ties a kind of sender to a kind of receiver, with their parameters, agent and port
 //! mechanism.
 
+use crate::agent::{Agent, AgentEnv, AgentScope};
 use crate::endpoint::{Env, Receiver, Sender};
 use crate::mechanism::{MechanismInfo, PortMechanism};
 use crate::needs::Needs;
-use crate::shim::{Shim, ShimEnv};
+use crate::order::Order;
 use clearway_schema::{Declared, Error, Members, Profile, Spec, Value, set_field, suggestion, told};
 
 /// A transport: a kind of sender and a kind of receiver, with their parameters.
@@ -15,8 +16,8 @@ pub trait Transport {
     type Sender: Sender;
     /// The receiving end.
     type Receiver: Receiver;
-    /// The shim at receiving hosts; [`NoShim`](crate::NoShim) for a transport without one.
-    type Shim: Shim;
+    /// The agent of a host; [`NoAgent`](crate::NoAgent) for a transport without one.
+    type Agent: Agent;
     /// The mechanism at the ports of switches; [`NoMechanism`](crate::NoMechanism) for a transport without one.
     type Mechanism: PortMechanism;
     /// The name in scenario files.
@@ -31,21 +32,30 @@ pub trait Transport {
     const PROFILES: &'static [Profile] = &[];
     /// True if senders count the notifications of congestion that they receive ([`Rare::notifications`](crate::Rare::notifications)).
     const COUNTS_CNPS: bool = false;
+    /// The flows and packets in which agents of hosts take part. A transport whose [`Transport::Agent`] is not
+    /// [`NoAgent`](crate::NoAgent) overrides this.
+    const AGENT: AgentScope = AgentScope::NONE;
+    /// True for a trial of the interfaces, which is in no list for users.
+    const IS_TRIAL: bool = false;
     /// The headers that packets carry on the wire.
     const FAMILY: Family = Family::Tcp;
     /// True if what is lost is sent again, however often it is lost.
     const RECOVERS: bool = true;
     /// Returns the queues, marks and classes that the packets need at the ports on their path.
     fn needs(params: &Self::Params) -> Needs;
+    /// Returns the order in which a host's NIC asks flows of the transport for data.
+    fn order(_: &Self::Params) -> Order {
+        Order::InTurn
+    }
     /// Makes the sending end of a new flow.
     fn sender(params: &Self::Params, env: &Env) -> Self::Sender;
     /// Makes the receiving end of a new flow.
     fn receiver(params: &Self::Params, env: &Env) -> Self::Receiver;
-    /// Makes the shim of a host that receives flows of the transport. A transport whose [`Transport::Shim`] is not
-    /// [`NoShim`] overrides this.
+    /// Makes the agent of a host with flows of the transport. A transport whose [`Transport::Agent`] is not [`NoAgent`]
+    /// overrides this, and [`Transport::AGENT`].
     ///
-    /// [`NoShim`]: crate::NoShim
-    fn shim(_: &Self::Params, _: &ShimEnv) -> Option<Self::Shim> {
+    /// [`NoAgent`]: crate::NoAgent
+    fn agent(_: &Self::Params, _: &AgentEnv) -> Option<Self::Agent> {
         None
     }
     /// Returns the configuration of the mechanism at the ports of switches. A transport whose [`Transport::Mechanism`]
@@ -136,6 +146,8 @@ pub struct TransportInfo {
     pub family: Family,
     /// The mechanism at the ports of switches; one without keys if the transport has none.
     pub mechanism: MechanismInfo,
+    /// True for a trial of the interfaces, which is in no list for users.
+    pub is_trial: bool,
 }
 
 /// Sets one parameter of a transport. The name `profile` sets all parameters of a profile, so it must be set before

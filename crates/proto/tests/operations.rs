@@ -2,7 +2,7 @@
 //! order, the ends keep the rules of their interface. A new transport is covered as soon as it is registered.
 
 use clearway_proto::testing::{Fate, Network, Operation, Pair, PortConfig, Side, Way, Wire, forge};
-use clearway_proto::{AnyTransport, Entity, Rng, TRANSPORTS};
+use clearway_proto::{AnyTransport, Entity, Rng, TRANSPORTS, TRIALS};
 use clearway_units::{Rate, Span, Time};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -132,7 +132,7 @@ fn play(transport: &AnyTransport, network: &Network, steps: &[Step]) -> Pair {
 }
 
 fn transports() -> impl Iterator<Item = AnyTransport> {
-    TRANSPORTS.iter().map(|info| AnyTransport::by_name(info.name).expect("it is listed"))
+    TRANSPORTS.iter().chain(TRIALS).map(|info| AnyTransport::by_name(info.name).expect("it is listed"))
 }
 
 /// Returns all transports but `blast`, which sends all data once and has no acknowledgements.

@@ -133,17 +133,17 @@ impl Results {
             entry.set_item("what", &livelock.what)?;
             dict.set_item("livelock", entry)?;
         }
-        let shims = PyList::empty(py);
-        for shim in &summary.shims {
+        let agents = PyList::empty(py);
+        for agent in &summary.agents {
             let entry = PyDict::new(py);
-            entry.set_item("traffic", &shim.traffic)?;
-            entry.set_item("host", &shim.host)?;
-            entry.set_item("acks_held_max", shim.stats.held_max)?;
-            entry.set_item("acks_released", shim.stats.released)?;
-            entry.set_item("acks_dropped", shim.stats.dropped)?;
-            shims.append(entry)?;
+            entry.set_item("traffic", &agent.traffic)?;
+            entry.set_item("host", &agent.host)?;
+            entry.set_item("acks_held_max", agent.stats.held_max)?;
+            entry.set_item("acks_released", agent.stats.released)?;
+            entry.set_item("acks_dropped", agent.stats.dropped)?;
+            agents.append(entry)?;
         }
-        dict.set_item("shims", shims)?;
+        dict.set_item("shims", agents)?;
         if !self.traces.is_empty() {
             let traces = PyDict::new(py);
             for trace in &self.traces {

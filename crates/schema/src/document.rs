@@ -1,7 +1,6 @@
 //! Reads texts in TOML into values that know their line.
 
 use crate::value::{Entry, Node, Place, Value};
-use clearway_units::{read_f64, sort_by_key};
 use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -82,7 +81,7 @@ impl Lines {
 
     fn table(&self, table: &DeTable<'_>) -> Value {
         let mut entries: Vec<_> = table.iter().collect();
-        sort_by_key(&mut entries, |(key, _)| key.span().start);
+        entries.sort_by_key(|(key, _)| key.span().start);
         let entry = |(key, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| Entry {
             key: key.get_ref().to_string(),
             place: Place::Line(self.line(key.span().start)),
@@ -101,8 +100,10 @@ impl Lines {
                     Err(_) => Value::Other(digits),
                 }
             }
-            DeValue::Float(number) => read_f64(&number.as_str().replace('_', ""))
-                .map_or_else(|| Value::Other(number.as_str().into()), Value::Float),
+            DeValue::Float(number) => match number.as_str().replace('_', "").parse() {
+                Ok(number) => Value::Float(number),
+                Err(_) => Value::Other(number.as_str().into()),
+            },
             DeValue::Boolean(value) => Value::Bool(*value),
             DeValue::Datetime(date) => Value::Other(date.to_string()),
             DeValue::Array(items) => Value::List(items.iter().map(|item| self.node(item)).collect()),

@@ -4,7 +4,7 @@ use crate::auto::Auto;
 use crate::form::Form;
 use crate::text::{quoted, range};
 use crate::value::{Node, Value};
-use clearway_units::{Bytes, Rate, Span, Time, UnitError, read_f64};
+use clearway_units::{Bytes, Rate, Span, Time, UnitError};
 use std::cmp::Ordering;
 
 /// A type that a field can have.
@@ -191,7 +191,7 @@ impl Field for f64 {
         let number = match value {
             Value::Float(number) => Some(*number),
             Value::Integer(number) => Some(*number as f64),
-            Value::Text(text) => read_f64(text),
+            Value::Text(text) => text.parse().ok(),
             _ => None,
         };
         number.filter(|number: &f64| number.is_finite()).ok_or("write a number, such as 0.5".into())

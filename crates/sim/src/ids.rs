@@ -82,8 +82,8 @@ ids! {
     LossId;
     /// A mechanism at work at a port.
     MechanismId;
-    /// The shim of a host for one traffic entry.
-    ShimId;
+    /// The agent of a host for one traffic entry.
+    AgentId;
     /// A traffic entry of the model.
     TrafficId;
     /// A row of the table of flows: a flow or a message.

@@ -27,7 +27,7 @@ mod warnings;
 
 pub use estimate::{EntryEstimate, Estimate, SeriesEstimate};
 pub use metrics::{
-    Column, Described, Ended, FlowCounts, Hashed, Livelock, Measured, Results, Rows, ShimSummary, Spool,
+    AgentSummary, Column, Described, Ended, FlowCounts, Hashed, Livelock, Measured, Results, Rows, Spool,
     Spooled, Store, Summary, Table, Values, WindowEnd,
 };
 pub use net::{ByReason, DropReason};

@@ -5,7 +5,7 @@
 
 use clearway_proto::port::pfc::{PAUSE_WIRE, PfcConfig};
 use clearway_proto::port::{CreditShaping, MarkAt, RedConfig, frames_by_rate, largest_in_buffer};
-use clearway_proto::{AnyMechanismConfig, AnyTransport, Framing};
+use clearway_proto::{AnyMechanismConfig, AnyTransport, Framing, Order};
 use clearway_topology::{NodeId, PortId, Topology, routing::Policy};
 use clearway_units::{Bytes, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub struct Model {
     pub host: HostModel,
     /// The traffic entries.
     pub traffic: Vec<Traffic>,
-    /// The links that fail and recover.
+    /// The links that fail, become slower, and recover, in the order of the times.
     pub faults: Vec<Fault>,
     /// The links with random loss, as (port, probability per packet).
     pub loss: Vec<(PortId, f64)>,
@@ -71,6 +71,25 @@ impl Model {
         let ports = self.topology.ports().iter().enumerate();
         let (index, port) = ports.rev().max_by_key(|(_, port)| port.rate).filter(|_| self.whole_ns)?;
         (truncated_time(port.rate, frame) == Span::ZERO).then(|| PortId::from_index(index))
+    }
+
+    /// Returns the order in which a host's NIC asks flows for data, by class of packets: that of the transports whose
+    /// data is there. They agree in a model that [`Simulation::new`](crate::Simulation::new) accepts.
+    pub fn orders(&self) -> Vec<Order> {
+        let mut orders = vec![Order::InTurn; self.switch.classes.len()];
+        for entry in &self.traffic {
+            orders[entry.class] = entry.transport.order();
+        }
+        orders
+    }
+
+    /// Returns the first two traffic entries whose data is in one class, and whose transports ask for different orders
+    /// of a host's flows.
+    pub fn at_odds(traffic: &[&Traffic]) -> Option<(usize, usize)> {
+        let order = |entry: &Traffic| entry.transport.order();
+        let first = |entry: &Traffic| traffic.iter().position(|other| other.class == entry.class);
+        let pairs = traffic.iter().enumerate().filter_map(|(at, entry)| Some((first(entry)?, at)));
+        pairs.into_iter().find(|&(first, at)| order(traffic[first]) != order(traffic[at]))
     }
 
     /// Returns the class of *unscheduled* data (sent without a credit): the last of the classes with the lowest
@@ -369,16 +388,44 @@ pub struct Fault {
     pub at: Time,
     /// The direction of the link that changes. A change of both directions is two faults.
     pub port: PortId,
-    /// True if the link comes up, false if it goes down.
-    pub up: bool,
-    /// The time from which routing knows of it; `None` if it never does.
+    /// The state of the link from then on.
+    pub change: LinkChange,
+    /// The time from which routing knows of it; `None` if it never does. Routing takes no notice of a link's rate.
     pub noticed: Option<Time>,
 }
 
+/// The state of one direction of a link after a change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LinkChange {
+    /// The link is down: what waits for it, and what is handed to it, is lost.
+    Down,
+    /// The link is up again after it was down.
+    Up,
+    /// The link sends the frames that begin from now on at this rate, which is not zero and at most the rate that the
+    /// topology gives it. Whatever is configured by the rate of a port stays as it is: thresholds of marks and of flow
+    /// control, the limit of credits, the rate that mechanisms and telemetry know.
+    Rate(Rate),
+}
+
 impl Fault {
-    /// Returns a change that routing knows of at once.
+    /// Returns a failure or a recovery that routing knows of at once.
     pub const fn at_once(at: Time, port: PortId, up: bool) -> Fault {
-        Fault { at, port, up, noticed: Some(at) }
+        let change = if up { LinkChange::Up } else { LinkChange::Down };
+        Fault { at, port, change, noticed: Some(at) }
+    }
+
+    /// Returns a change of a link's rate.
+    pub const fn rate(at: Time, port: PortId, rate: Rate) -> Fault {
+        Fault { at, port, change: LinkChange::Rate(rate), noticed: None }
+    }
+
+    /// Returns true if the link is up after the change, false if it is down; `None` if only its rate changes.
+    pub const fn is_up(&self) -> Option<bool> {
+        match self.change {
+            LinkChange::Down => Some(false),
+            LinkChange::Up => Some(true),
+            LinkChange::Rate(_) => None,
+        }
     }
 }
 

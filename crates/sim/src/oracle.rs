@@ -6,7 +6,7 @@
 
 use crate::ids::{FlowSlot, IdVec};
 use clearway_topology::PortId;
-use clearway_units::{Rate, sort_by_key};
+use clearway_units::Rate;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -81,7 +81,7 @@ impl Oracle {
         let weight = 1.0 / count as f64;
         let mut ports: Vec<(PortId, f64)> = paths.map(|port| (port, weight)).collect();
         if count > 1 {
-            sort_by_key(&mut ports, |(port, _)| *port);
+            ports.sort_by_key(|(port, _)| *port);
             ports.dedup_by(|next, kept| {
                 let same = next.0 == kept.0;
                 kept.1 += if same { next.1 } else { 0.0 };
@@ -108,6 +108,12 @@ impl Oracle {
         if let Some(moved) = self.active.get(position) {
             self.position[moved.flow] = Some(position);
         }
+    }
+
+    /// A port has another rate from now on.
+    pub fn set_rate(&mut self, port: PortId, rate: Rate) {
+        self.capacity[port] = rate.as_bps_f64();
+        self.changed |= !self.active.is_empty();
     }
 
     /// Computes all shares and tells those that changed.
@@ -246,6 +252,9 @@ mod tests {
         assert!(oracle.has_changed() && !oracle.is_active(FlowSlot::from_index(7)));
         assert_eq!(told(&mut oracle), [(3, 10)]);
         assert!(!oracle.has_changed());
+        oracle.set_rate(PortId(1), Rate::gbps(4));
+        assert!(oracle.has_changed());
+        assert_eq!(told(&mut oracle), [(5, 4)], "a link that became slower");
     }
 
     proptest! {

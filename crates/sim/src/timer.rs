@@ -1,6 +1,6 @@
 //! A timer: turns deadlines, which move often, into wake-up events, which can't be taken back.
 //!
-//! An end of a flow, a shim or a mechanism of a port names the time at which it wants to be woken, and names another
+//! An end of a flow, an agent or a mechanism of a port names the time at which it wants to be woken, and names another
 //! one after most of its inputs. The event queue has no removal: a wake-up that an earlier one overtook still comes,
 //! and [`Timer::fires`] recognises it by its time.
 

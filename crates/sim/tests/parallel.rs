@@ -74,7 +74,7 @@ fn with_other_delays(model: &mut Model, seed: u64) {
     }
 }
 
-/// Lets some links fail and most of them recover, which routing notices at once, later or never.
+/// Lets some links fail and most of them recover, which routing notices at once, later or never, or lets them become slower.
 fn with_faults(model: &mut Model, seed: u64) {
     for number in 0..mix(seed) % 4 {
         let drawn = mix(seed ^ (number + 1));
@@ -87,9 +87,13 @@ fn with_faults(model: &mut Model, seed: u64) {
                 noticed: late.map(|late| at + Span::from_us(late)),
                 ..Fault::at_once(at, port, up)
             };
-            model
-                .faults
-                .extend([fault(at, false), fault(at + Span::from_us(1 + (drawn >> 42 & 4095)), true)]);
+            let (until, full) =
+                (at + Span::from_us(1 + (drawn >> 42 & 4095)), model.topology.port(port).rate);
+            let slower = Rate::bps(full.as_bps() / (2 + (drawn >> 12 & 15)));
+            model.faults.extend(match drawn >> 24 & 3 {
+                0 => [Fault::rate(at, port, slower), Fault::rate(until, port, full)],
+                _ => [fault(at, false), fault(until, true)],
+            });
         }
     }
     model.faults.sort_by_key(|fault| fault.at);

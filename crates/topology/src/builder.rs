@@ -3,7 +3,7 @@
 use crate::alias::Alias;
 use crate::error::TopologyError;
 use crate::graph::{Node, NodeId, NodeKind, Port, PortId, Topology};
-use clearway_units::{Rate, Span, sort_by_key};
+use clearway_units::{Rate, Span};
 
 /// The largest number of hosts: more than any network that is simulated, and well within a 32-bit id.
 pub(crate) const HOSTS_MAX: u64 = 1_000_000;
@@ -160,7 +160,7 @@ impl Builder {
         at_most("switches", count(self.nodes.len() - self.hosts), SWITCHES_MAX)?;
         at_most("links", count(self.ports.len() / 2), LINKS_MAX)?;
         let mut names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
-        sort_by_key(&mut names, |name| *name);
+        names.sort();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(TopologyError::DuplicateName(pair[0].into()));
         }

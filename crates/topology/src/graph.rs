@@ -1,7 +1,7 @@
 //! The finished network: [`Topology`], an immutable graph of nodes and ports, and the ids into it.
 
 use crate::alias::Alias;
-use clearway_units::{Rate, Span, sort_by, sort_by_key};
+use clearway_units::{Rate, Span};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -119,7 +119,7 @@ impl Topology {
         aliases: Vec<Alias>,
     ) -> Topology {
         let mut outgoing: Vec<PortId> = (0..ports.len()).map(PortId::from_index).collect();
-        sort_by_key(&mut outgoing, |&id| (ports[id.index()].from, ports[id.index()].to, id));
+        outgoing.sort_by_key(|&id| (ports[id.index()].from, ports[id.index()].to, id));
         let neighbours = outgoing.iter().map(|id| ports[id.index()].to).collect();
         let mut starts = vec![0; nodes.len() + 1];
         for port in &ports {
@@ -134,7 +134,7 @@ impl Topology {
         };
         let switch_starts = starts.windows(2).map(|range| range[0] + to_hosts(range)).collect();
         let mut by_name: Vec<NodeId> = (0..nodes.len()).map(NodeId::from_index).collect();
-        sort_by(&mut by_name, |a, b| nodes[a.index()].name.cmp(&nodes[b.index()].name));
+        by_name.sort_by(|a, b| nodes[a.index()].name.cmp(&nodes[b.index()].name));
         Topology {
             nodes,
             hosts,

@@ -3,7 +3,7 @@
 use crate::builder::{Builder, HOSTS_MAX, LINKS_MAX, SWITCHES_MAX};
 use crate::error::TopologyError;
 use crate::graph::{NodeId, Topology};
-use clearway_units::{Rate, Span, read_f64};
+use clearway_units::{Rate, Span};
 use std::fmt::Display;
 use std::iter::Enumerate;
 use std::str::FromStr;
@@ -130,8 +130,9 @@ fn add_link(
     let (a, b) = (ids[node_index(line, a, ids.len())?], ids[node_index(line, b, ids.len())?]);
     let rate: Rate = quantity(line, &rate.replace("b/s", "bps").replace("kbps", "Kbps"))?;
     let delay: Span = quantity(line, delay)?;
-    let loss = read_f64(loss)
-        .ok_or_else(|| fail(line, format!("{loss:?} is not an error rate; write a number such as 0")))?;
+    let loss = loss
+        .parse()
+        .map_err(|_| fail(line, format!("{loss:?} is not an error rate; write a number such as 0")))?;
     builder.try_link(a, b, rate, delay, loss).map_err(|error| error.at(line))
 }
 

@@ -20,20 +20,16 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
-mod decimal;
 mod known;
 mod nearest;
 mod product;
 mod rate;
-mod sort;
 mod text;
 mod time;
 
 pub use bytes::Bytes;
-pub use decimal::read_f64;
 pub use known::{Bounded, Known};
 pub use product::{product, wide_product};
 pub use rate::Rate;
-pub use sort::{map_of, sort_by, sort_by_key};
 pub use text::UnitError;
 pub use time::{Span, Time};

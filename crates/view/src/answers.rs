@@ -5,7 +5,6 @@ use clearway_findings::Facts;
 use clearway_sim::model::Model;
 use clearway_sim::{ClassView, Ended, FinishedFlow, FlowView, PacketView, PortView, Results, Simulation};
 use clearway_topology::PortId;
-use clearway_units::map_of;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -105,7 +104,7 @@ impl Port {
             credit_queue_bytes: view.credit_queue_bytes,
             by_class: simulation.view().classes(port).map(class).collect(),
             queued: simulation.view().queued(port).into_iter().take(most).map(packet).collect(),
-            drops: map_of(view.drops.iter().map(|(why, count)| (why.word(), count))),
+            drops: view.drops.iter().map(|(why, count)| (why.word(), count)).collect(),
             counters: Counters::new(&view),
             paused: view.is_paused,
             up: view.is_up,
@@ -283,7 +282,7 @@ impl Outcome {
     /// Returns the outcome of a run whose books balance.
     pub fn new(results: &Results, seed: u64) -> Outcome {
         let summary = &results.summary;
-        let book = |lines: &[(&'static str, u64)]| map_of(lines.iter().copied());
+        let book = |lines: &[(&'static str, u64)]| lines.iter().copied().collect();
         let control = summary.flow_control.as_ref();
         let summary = Totals {
             ended: word(summary.ended),

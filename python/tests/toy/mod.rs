@@ -1,4 +1,4 @@
-//! A toy that brings all that a transport may bring: two ends, a shim, and a port mechanism with a key in `[switch]`.
+//! A toy that brings all that a transport may bring: two ends, an agent, and a port mechanism with a key in `[switch]`.
 //!
 //! `test_toy.py` makes it a folder of `proto` and adds its line to the registry.
 
@@ -6,7 +6,7 @@ use crate::endpoint::Env;
 use crate::mechanism::{PortMechanism, PortState, Sees};
 use crate::needs::Needs;
 use crate::packet::{Extra, Flags, Kind, Packet};
-use crate::shim::{Shim, ShimEnv, ShimStats};
+use crate::agent::{Agent, AgentEnv, AgentPacket, AgentScope, AgentStats};
 use crate::tcp::dctcp::DctcpController;
 use crate::tcp::config::TcpParams;
 use crate::tcp::{Ecn, Receiver, Sender};
@@ -39,11 +39,12 @@ impl Transport for Toy {
     type Params = Params;
     type Sender = Sender<DctcpController>;
     type Receiver = Receiver;
-    type Shim = ToyShim;
+    type Agent = ToyAgent;
     type Mechanism = ToyPort;
     const NAME: &'static str = "toy";
-    const SUMMARY: &'static str = "A toy: DCTCP with a shim that counts and ports that mark regularly";
+    const SUMMARY: &'static str = "A toy: DCTCP with an agent that counts and ports that mark regularly";
     const SOURCE: &'static str = "ourselves";
+    const AGENT: AgentScope = AgentScope::RECEIVERS;
     const CHECKED: Checked = Checked::Neither("There is no paper to hold it against, and no code.");
 
     fn needs(_: &Params) -> Needs {
@@ -63,26 +64,28 @@ impl Transport for Toy {
         Receiver::new(&params.tcp.config(Ecn::Exact), env)
     }
 
-    fn shim(_: &Params, _: &ShimEnv) -> Option<ToyShim> {
-        Some(ToyShim { passed: 0 })
+    fn agent(_: &Params, _: &AgentEnv) -> Option<ToyAgent> {
+        Some(ToyAgent { passed: 0 })
     }
 }
 
-/// A shim that lets everything pass, and counts it.
+/// An agent that lets everything pass, and counts it.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct ToyShim {
+pub struct ToyAgent {
     passed: u64,
 }
 
-impl Shim for ToyShim {
-    fn handle_incoming(&mut self, _: u32, _: &Packet, _: Time) {}
+impl Agent for ToyAgent {
+    fn handle_incoming(&mut self, _: u32, packet: Packet, _: &Extra, _: Time) -> Option<Packet> {
+        Some(packet)
+    }
 
     fn handle_outgoing(&mut self, _: u32, packet: Packet, _: &Extra, _: Time) -> Option<Packet> {
         self.passed += 1;
         Some(packet)
     }
 
-    fn poll_release(&mut self, _: Time) -> Option<(u32, Packet, Extra)> {
+    fn poll_transmit(&mut self, _: Time) -> Option<AgentPacket> {
         None
     }
 
@@ -94,8 +97,8 @@ impl Shim for ToyShim {
 
     fn forget(&mut self, _: u32) {}
 
-    fn stats(&self) -> ShimStats {
-        ShimStats { released: self.passed, ..ShimStats::default() }
+    fn stats(&self) -> AgentStats {
+        AgentStats { released: self.passed, ..AgentStats::default() }
     }
 }
 

@@ -24,13 +24,13 @@ fn run(switch: &str) -> Results {
 }
 
 #[test]
-fn ends_shim_and_mechanism_work_and_the_mechanism_heeds_its_key() {
+fn ends_agent_and_mechanism_work_and_the_mechanism_heeds_its_key() {
     let (asked, same, often) = (run(""), run("toy_every = 100"), run("toy_every = 2"));
     assert_eq!(asked.hash(), same.hash(), "100 is what the transport asks for");
     assert_ne!(asked.hash(), often.hash(), "marks slow DCTCP down");
     assert!(often.summary.end > asked.summary.end);
-    assert_eq!(asked.summary.shims.len(), 1, "the host that receives has one");
-    assert!(asked.summary.shims[0].stats.released > 1_000, "every acknowledgement passed it");
+    assert_eq!(asked.summary.agents.len(), 1, "the host that receives has one");
+    assert!(asked.summary.agents[0].stats.released > 1_000, "every acknowledgement passed it");
 }
 
 #[test]

@@ -93,7 +93,7 @@ impl Pac {
     /// Makes PAC for a NIC, with nothing held.
     pub fn new(params: &PacParams, env: PacEnv) -> Pac {
         let protocol = params.bounded();
-        let mut config = protocol.pac(&env.shim());
+        let mut config = protocol.pac(&env.agent());
         let idle_timeout = std::mem::replace(&mut config.idle_timeout, NEVER);
         Pac {
             hold_limit: config.hold_limit.unwrap_or(NEVER),

@@ -1,7 +1,7 @@
 //! The settings of PAC at a Linux host.
 
 use clearway_proto::pac::PacParams as Protocol;
-use clearway_proto::{Framing, ShimEnv};
+use clearway_proto::{AgentEnv, Entity, Framing, Rng};
 use clearway_schema::{Auto, declare};
 use clearway_units::{Rate, Span};
 
@@ -58,14 +58,14 @@ pub struct PacEnv {
 }
 
 impl PacEnv {
-    /// Returns the environment of the shim in the simulator's terms.
-    pub fn shim(&self) -> ShimEnv {
+    /// Returns the environment of the agent in the simulator's terms.
+    pub fn agent(&self) -> AgentEnv {
         let framing = Framing {
             payload_max: u32::from(self.mtu).saturating_sub(HEADERS).max(1),
             overhead: HEADERS + ETHERNET,
             wire_min: Framing::ETHERNET.wire_min,
         };
-        ShimEnv { line_rate: self.line_rate, framing }
+        AgentEnv { line_rate: self.line_rate, framing, rng: Rng::stream(0, Entity::Agent, 0) }
     }
 }
 

@@ -1,11 +1,11 @@
 //! A shaper that lets acknowledgements leave a host at a fixed rate. It is the strawman of PAC's Fig. 3, which shows
 //! that no fixed rate both avoids incast and fills the link.
 
+use crate::agent::{Agent, AgentEnv, AgentPacket, AgentStats};
 use crate::packet::{Extra, Kind, Packet};
-use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::TcpParams;
-use crate::tcp::under::{OverTcp, ShimParams, Under};
+use crate::tcp::under::{AgentParams, OverTcp, Under};
 use crate::transport::Checked;
 use clearway_schema::{Profile, declare, told};
 use clearway_units::{Span, Time};
@@ -45,8 +45,8 @@ const PROFILES: &[Profile] = &[
 /// The transport `ack-shaper`: TCP with the shaper at the receiving host.
 pub type AckShaper = OverTcp<AckShaperParams>;
 
-impl ShimParams for AckShaperParams {
-    type Shim = AckShaperShim;
+impl AgentParams for AckShaperParams {
+    type Agent = AckShaperAgent;
     const NAME: &'static str = "ack-shaper";
     const SUMMARY: &'static str = "TCP whose acknowledgements leave each host at a fixed rate";
     const SOURCE: &'static str = "PAC sec. II-D, Fig. 3";
@@ -63,15 +63,15 @@ impl ShimParams for AckShaperParams {
         self.tcp.config(self.under.ecn(self.ecn))
     }
 
-    fn shim(&self, _: &ShimEnv) -> AckShaperShim {
-        AckShaperShim::new(self)
+    fn agent(&self, _: &AgentEnv) -> AckShaperAgent {
+        AckShaperAgent::new(self)
     }
 }
 
-/// The shim of the shaper at one host. Acknowledgements leave in the order of their arrival, at least
+/// The agent of the shaper at one host. Acknowledgements leave in the order of their arrival, at least
 /// `1 / acks_per_second` apart.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct AckShaperShim {
+pub struct AckShaperAgent {
     /// The time between two acknowledgements.
     gap: Span,
     shape_syn_ack: bool,
@@ -87,10 +87,10 @@ pub struct AckShaperShim {
     dropped: u64,
 }
 
-impl AckShaperShim {
-    /// Makes the shim of a host.
-    pub fn new(params: &AckShaperParams) -> AckShaperShim {
-        AckShaperShim {
+impl AckShaperAgent {
+    /// Makes the agent of a host.
+    pub fn new(params: &AckShaperParams) -> AckShaperAgent {
+        AckShaperAgent {
             gap: Span::from_secs_f64(1.0 / params.acks_per_second),
             shape_syn_ack: params.shape_syn_ack,
             free_at: Time::ZERO,
@@ -102,8 +102,10 @@ impl AckShaperShim {
     }
 }
 
-impl Shim for AckShaperShim {
-    fn handle_incoming(&mut self, _: u32, _: &Packet, _: Time) {}
+impl Agent for AckShaperAgent {
+    fn handle_incoming(&mut self, _: u32, packet: Packet, _: &Extra, _: Time) -> Option<Packet> {
+        Some(packet)
+    }
 
     fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, _: Time) -> Option<Packet> {
         let kind = packet.kind();
@@ -116,15 +118,15 @@ impl Shim for AckShaperShim {
         Some(packet)
     }
 
-    fn poll_release(&mut self, now: Time) -> Option<(u32, Packet, Extra)> {
+    fn poll_transmit(&mut self, now: Time) -> Option<AgentPacket> {
         if now < self.free_at {
             return None;
         }
-        let mut released = self.held.pop_front()?;
-        released.1.sent = now;
+        let (flow, mut packet, extra) = self.held.pop_front()?;
+        packet.sent = now;
         self.released += 1;
         self.free_at = now.saturating_add(self.gap);
-        Some(released)
+        Some(AgentPacket::held(flow, packet, extra))
     }
 
     fn handle_timeout(&mut self, _: Time) {}
@@ -139,8 +141,8 @@ impl Shim for AckShaperShim {
         self.dropped += (before - self.held.len()) as u64;
     }
 
-    fn stats(&self) -> ShimStats {
-        ShimStats {
+    fn stats(&self) -> AgentStats {
+        AgentStats {
             held: self.held.len() as u64,
             held_max: self.held_max as u64,
             released: self.released,
@@ -166,21 +168,21 @@ mod tests {
 
     #[test]
     fn acks_leave_one_by_one_at_the_fixed_rate_in_their_order_pac_section_ii_d() {
-        let mut shim = AckShaperShim::new(&AckShaperParams::default());
+        let mut agent = AckShaperAgent::new(&AckShaperParams::default());
         for number in 1..=3 {
-            assert!(shim.handle_outgoing(number as u32, ack(number), &Extra::default(), us(7)).is_none());
+            assert!(agent.handle_outgoing(number as u32, ack(number), &Extra::default(), us(7)).is_none());
         }
         let mut left = Vec::new();
         let mut now = us(7);
         loop {
-            while let Some((flow, packet, _)) = shim.poll_release(now) {
+            while let Some(AgentPacket { flow, packet, .. }) = agent.poll_transmit(now) {
                 assert_eq!(packet.header.ack(), Some(flow as u64));
                 left.push((flow, now.saturating_since(us(7))));
             }
-            if shim.next_timeout() == Time::MAX {
+            if agent.next_timeout() == Time::MAX {
                 break;
             }
-            now = shim.next_timeout();
+            now = agent.next_timeout();
         }
         // At 40,000 a second acknowledgements are 25 us apart.
         assert_eq!(left, [(1, Span::ZERO), (2, Span::from_us(25)), (3, Span::from_us(50))]);
@@ -189,14 +191,14 @@ mod tests {
     #[test]
     fn the_answer_to_a_syn_waits_with_the_acks_only_if_it_is_to_be_shaped() {
         for shape_syn_ack in [true, false] {
-            let mut shim =
-                AckShaperShim::new(&AckShaperParams { shape_syn_ack, ..AckShaperParams::default() });
+            let mut agent =
+                AckShaperAgent::new(&AckShaperParams { shape_syn_ack, ..AckShaperParams::default() });
             let header = Header::SynAck { window: 0, rate: Rate::ZERO, echo: Time::ZERO };
             let answer = Packet::control(header, 84, Time::ZERO);
-            let passed = shim.handle_outgoing(1, answer, &Extra::default(), us(0));
-            assert_eq!((passed.is_none(), shim.stats().held), (shape_syn_ack, shape_syn_ack as u64));
+            let passed = agent.handle_outgoing(1, answer, &Extra::default(), us(0));
+            assert_eq!((passed.is_none(), agent.stats().held), (shape_syn_ack, shape_syn_ack as u64));
             assert!(
-                shim.handle_outgoing(1, ack(1), &Extra::default(), us(0)).is_none(),
+                agent.handle_outgoing(1, ack(1), &Extra::default(), us(0)).is_none(),
                 "an ACK always waits"
             );
         }
@@ -204,23 +206,23 @@ mod tests {
 
     #[test]
     fn acks_after_a_pause_do_not_leave_in_a_burst() {
-        let mut shim = AckShaperShim::new(&AckShaperParams::default());
+        let mut agent = AckShaperAgent::new(&AckShaperParams::default());
         for number in 1..=2 {
-            shim.handle_outgoing(1, ack(number), &Extra::default(), us(1000));
+            agent.handle_outgoing(1, ack(number), &Extra::default(), us(1000));
         }
-        assert!(shim.poll_release(us(1000)).is_some());
-        assert!(shim.poll_release(us(1000)).is_none());
-        assert_eq!(shim.next_timeout(), us(1025));
+        assert!(agent.poll_transmit(us(1000)).is_some());
+        assert!(agent.poll_transmit(us(1000)).is_none());
+        assert_eq!(agent.next_timeout(), us(1025));
     }
 
     #[test]
     fn the_acks_of_a_forgotten_flow_are_dropped() {
-        let mut shim = AckShaperShim::new(&AckShaperParams::default());
+        let mut agent = AckShaperAgent::new(&AckShaperParams::default());
         for flow in [1, 2, 1] {
-            shim.handle_outgoing(flow, ack(1), &Extra::default(), us(0));
+            agent.handle_outgoing(flow, ack(1), &Extra::default(), us(0));
         }
-        shim.forget(1);
-        assert_eq!(shim.poll_release(us(0)).map(|(flow, _, _)| flow), Some(2));
-        assert_eq!((shim.next_timeout(), shim.stats().dropped), (Time::MAX, 2));
+        agent.forget(1);
+        assert_eq!(agent.poll_transmit(us(0)).map(|sent| sent.flow), Some(2));
+        assert_eq!((agent.next_timeout(), agent.stats().dropped), (Time::MAX, 2));
     }
 }

@@ -5,11 +5,11 @@ use super::{
     CreditReceiver, CreditSender, Feedback, GateConfig, JitterAround, PacerConfig, ReceiverConfig, Recovery,
     Release, SenderConfig, max_rate,
 };
+use crate::agent::NoAgent;
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::{CreditNeeds, MarkingNeeds, Needs};
 use crate::port::{CreditDrop, CreditShaping};
-use crate::shim::NoShim;
 use crate::transport::{Checked, Family, Transport};
 use clearway_schema::{Auto, Declared, Profile, choice, declare};
 use clearway_units::{Bytes, Span};
@@ -59,7 +59,7 @@ impl<T: CreditTransport> Transport for T {
     type Params = T::Params;
     type Sender = CreditSender;
     type Receiver = CreditReceiver<T::Law>;
-    type Shim = NoShim;
+    type Agent = NoAgent;
     type Mechanism = NoMechanism;
     const NAME: &'static str = T::NAME;
     const SUMMARY: &'static str = T::SUMMARY;

@@ -1,4 +1,4 @@
-//! ICTCP, incast congestion control for TCP (Wu, Feng, Guo, Zhang, CoNEXT'10): a shim that limits the receive windows
+//! ICTCP, incast congestion control for TCP (Wu, Feng, Guo, Zhang, CoNEXT'10): an agent that limits the receive windows
 //! in a host's acknowledgements so that the host's connections together fit its link.
 //!
 //! [`Quota`] measures the bandwidth that is left, and [`Window`] is the control law of one connection. We did not have
@@ -10,12 +10,12 @@ mod window;
 pub use quota::{Half, Measure, Quota};
 pub use window::{Fairness, Law, Sample, SlowStartEnd, Window};
 
+use crate::agent::{Agent, AgentEnv, AgentPacket, AgentStats};
 use crate::endpoint::Env;
 use crate::packet::{Extra, Flags, Header, Packet};
-use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::TcpParams;
-use crate::tcp::under::{OverTcp, ShimParams, Under};
+use crate::tcp::under::{AgentParams, OverTcp, Under};
 use crate::transport::Checked;
 use clearway_schema::{Profile, declare, told};
 use clearway_units::{Bytes, Span, Time};
@@ -121,8 +121,8 @@ impl IctcpParams {
 /// The transport `ictcp`: TCP with ICTCP at the receiving host.
 pub type Ictcp = OverTcp<IctcpParams>;
 
-impl ShimParams for IctcpParams {
-    type Shim = IctcpShim;
+impl AgentParams for IctcpParams {
+    type Agent = IctcpAgent;
     const NAME: &'static str = "ictcp";
     const SUMMARY: &'static str =
         "ICTCP over TCP: the receiving host sets receive windows by the bandwidth that is left";
@@ -142,35 +142,35 @@ impl ShimParams for IctcpParams {
     }
 
     fn tcp_of_sender(&self, env: &Env) -> tcp::Config {
-        // A sender starts with the window that the shim gives to a new connection.
+        // A sender starts with the window that the agent gives to a new connection.
         let least = Bytes::new(self.law(env.framing.payload_max).min);
         let config = self.tcp();
         tcp::Config { receive_window: config.receive_window.min(least), ..config }
     }
 
-    fn shim(&self, env: &ShimEnv) -> IctcpShim {
-        IctcpShim::new(self, env)
+    fn agent(&self, env: &AgentEnv) -> IctcpAgent {
+        IctcpAgent::new(self, env)
     }
 }
 
-/// The shim of ICTCP at one host. It holds no packets and needs no timer: a slot or round trip that is over ends when
+/// The agent of ICTCP at one host. It holds no packets and needs no timer: a slot or round trip that is over ends when
 /// the next packet arrives.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct IctcpShim {
+pub struct IctcpAgent {
     law: Law,
     rtt_initial: Span,
     quota: Quota,
     windows: BTreeMap<u32, Window>,
     /// The sum of all windows, in bytes.
     sum: u64,
-    /// The number of packets that hosts have sent back through the shim.
+    /// The number of packets that hosts have sent back through the agent.
     passed: u64,
 }
 
-impl IctcpShim {
-    /// Makes the shim of a host.
-    pub fn new(params: &IctcpParams, env: &ShimEnv) -> IctcpShim {
-        IctcpShim {
+impl IctcpAgent {
+    /// Makes the agent of a host.
+    pub fn new(params: &IctcpParams, env: &AgentEnv) -> IctcpAgent {
+        IctcpAgent {
             law: params.law(env.framing.payload_max),
             rtt_initial: params.rtt_initial,
             quota: Quota::new(env.line_rate, params.alpha, params.rtt_initial, params.measure),
@@ -186,9 +186,9 @@ impl IctcpShim {
     }
 }
 
-impl Shim for IctcpShim {
-    fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time) {
-        let Header::Data { echo, .. } = packet.header else { return };
+impl Agent for IctcpAgent {
+    fn handle_incoming(&mut self, flow: u32, packet: Packet, _: &Extra, now: Time) -> Option<Packet> {
+        let Header::Data { echo, .. } = packet.header else { return Some(packet) };
         let sample =
             (echo > Time::ZERO && !packet.flags.has(Flags::RETRANSMIT)).then(|| now.saturating_since(echo));
         let (law, sum) = (&self.law, &mut self.sum);
@@ -203,6 +203,7 @@ impl Shim for IctcpShim {
         let before = window.rwnd();
         window.arrive(packet.payload() as u64, sample, law, &mut self.quota, average, now);
         *sum = *sum - before + window.rwnd();
+        Some(packet)
     }
 
     fn handle_outgoing(&mut self, flow: u32, mut packet: Packet, _: &Extra, _: Time) -> Option<Packet> {
@@ -213,7 +214,7 @@ impl Shim for IctcpShim {
         Some(packet)
     }
 
-    fn poll_release(&mut self, _: Time) -> Option<(u32, Packet, Extra)> {
+    fn poll_transmit(&mut self, _: Time) -> Option<AgentPacket> {
         None
     }
 
@@ -229,40 +230,39 @@ impl Shim for IctcpShim {
         }
     }
 
-    fn stats(&self) -> ShimStats {
-        ShimStats { released: self.passed, ..ShimStats::default() }
+    fn stats(&self) -> AgentStats {
+        AgentStats { released: self.passed, ..AgentStats::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::Framing;
     use clearway_units::Rate;
 
     #[test]
-    fn acks_advertise_the_smaller_of_the_shims_window_and_the_receivers_own() {
-        let env = ShimEnv { line_rate: Rate::gbps(1), framing: Framing::ETHERNET };
-        let mut shim = IctcpShim::new(&IctcpParams::default(), &env);
-        let advertised = |shim: &mut IctcpShim, own| {
+    fn acks_advertise_the_smaller_of_the_agents_window_and_the_receivers_own() {
+        let env = AgentEnv::for_test(Rate::gbps(1));
+        let mut agent = IctcpAgent::new(&IctcpParams::default(), &env);
+        let advertised = |agent: &mut IctcpAgent, own| {
             let header = Header::Ack { ack: 0, window: own, rate: Rate::ZERO, echo: Time::ZERO };
             let ack = Packet::control(header, 84, Time::ZERO);
-            let passed = shim.handle_outgoing(1, ack, &Extra::default(), Time::ZERO);
+            let passed = agent.handle_outgoing(1, ack, &Extra::default(), Time::ZERO);
             let Header::Ack { window, .. } = passed.expect("it holds nothing").header else {
                 panic!("an ack")
             };
             window
         };
-        assert_eq!(advertised(&mut shim, 1_000_000), 2920, "a new connection has two segments");
-        assert_eq!(advertised(&mut shim, 1000), 1000);
+        assert_eq!(advertised(&mut agent, 1_000_000), 2920, "a new connection has two segments");
+        assert_eq!(advertised(&mut agent, 1000), 1000);
         let mut now = Time::ZERO;
         for segment in 0..40u64 {
             let packet = Packet::data(Header::data(segment * 1460), 1460, 1538, now);
-            shim.handle_incoming(1, &packet, now);
+            assert!(agent.handle_incoming(1, packet, &Extra::None, now).is_some());
             now += Span::from_us(40);
         }
-        assert!(advertised(&mut shim, 1_000_000) > 2920);
-        shim.forget(1);
-        assert_eq!((advertised(&mut shim, 1_000_000), shim.sum, shim.windows.len()), (2920, 0, 0));
+        assert!(advertised(&mut agent, 1_000_000) > 2920);
+        agent.forget(1);
+        assert_eq!((advertised(&mut agent, 1_000_000), agent.sum, agent.windows.len()), (2920, 0, 0));
     }
 }

@@ -1,5 +1,5 @@
 //! PAC, proactive ACK control (Bai, Chen, Wu, Lan, Zhao, "PAC: Taming TCP Incast Congestion using Proactive ACK
-//! Control"): a shim under any TCP receiver that holds each acknowledgement back until the data that it will trigger
+//! Control"): an agent under any TCP receiver that holds each acknowledgement back until the data that it will trigger
 //! fits into the network.
 //!
 //! | part | purpose | paper |
@@ -9,7 +9,7 @@
 //! | [`Mlfq`] | orders the acknowledgements that wait | sec. III-D |
 //! | [`PhaseMeter`], [`FlowRtt`] | infer a flow's phase and round-trip time | sec. III-C, IV-A |
 //! | [`PacController`] | the main loop, which uses all of these | Algorithm 1 |
-//! | [`PacShim`] | connects the controller with [`Packet`]s | Fig. 4 |
+//! | [`PacAgent`] | connects the controller with [`Packet`]s | Fig. 4 |
 //!
 //! `docs/protocols/pac.md` lists what the paper leaves open and our readings of it (PAC-1 to PAC-20).
 
@@ -27,11 +27,11 @@ pub use mlfq::{Discipline, Mlfq};
 pub use phase::{Correction, FlowRtt, Phase, PhaseMeter, PhaseTest, RttMethod, SlowStartEnd, Units};
 pub use threshold::Threshold;
 
+use crate::agent::{Agent, AgentEnv, AgentPacket, AgentStats};
 use crate::packet::{Extra, Flags, Header, Kind, Packet};
-use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::TcpParams;
-use crate::tcp::under::{OverTcp, ShimParams, Under};
+use crate::tcp::under::{AgentParams, OverTcp, Under};
 use crate::transport::Checked;
 use clearway_schema::{Auto, Profile, declare, told};
 use clearway_units::{Bytes, Span, Time};
@@ -192,7 +192,7 @@ const CODE: Profile = Profile {
 
 impl PacParams {
     /// Returns the settings of a host's controller: every `auto` is resolved.
-    pub fn pac(&self, env: &ShimEnv) -> PacConfig {
+    pub fn pac(&self, env: &AgentEnv) -> PacConfig {
         let mss = env.framing.payload_max;
         let segments = |count: u64| Bytes::new(count * mss as u64);
         // A line carries 37.5 KB per Gbps in 300 us.
@@ -235,8 +235,8 @@ impl PacParams {
 /// The transport `pac`: TCP with PAC at the receiving host.
 pub type Pac = OverTcp<PacParams>;
 
-impl ShimParams for PacParams {
-    type Shim = PacShim;
+impl AgentParams for PacParams {
+    type Agent = PacAgent;
     const NAME: &'static str = "pac";
     const SUMMARY: &'static str =
         "PAC over TCP: the receiving host holds acknowledgements until what they trigger fits";
@@ -259,14 +259,14 @@ impl ShimParams for PacParams {
         self.hold_syn_ack && self.tcp.handshake
     }
 
-    fn shim(&self, env: &ShimEnv) -> PacShim {
-        PacShim::new(self, env)
+    fn agent(&self, env: &AgentEnv) -> PacAgent {
+        PacAgent::new(self, env)
     }
 }
 
-/// The shim of PAC at one host.
+/// The agent of PAC at one host.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct PacShim {
+pub struct PacAgent {
     pac: PacController<(Packet, Extra)>,
     hold_syn_ack: bool,
     /// The number of acknowledgements that were passed on, held or not.
@@ -275,11 +275,11 @@ pub struct PacShim {
     dropped: u64,
 }
 
-impl PacShim {
-    /// Makes the shim of a host.
-    pub fn new(params: &PacParams, env: &ShimEnv) -> PacShim {
+impl PacAgent {
+    /// Makes the agent of a host.
+    pub fn new(params: &PacParams, env: &AgentEnv) -> PacAgent {
         let pac = PacController::new(params.pac(env));
-        PacShim { pac, hold_syn_ack: params.hold_syn_ack, released: 0, dropped: 0 }
+        PacAgent { pac, hold_syn_ack: params.hold_syn_ack, released: 0, dropped: 0 }
     }
 
     /// Returns the controller.
@@ -288,9 +288,9 @@ impl PacShim {
     }
 }
 
-impl Shim for PacShim {
-    fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time) {
-        let Header::Data { offset, echo } = packet.header else { return };
+impl Agent for PacAgent {
+    fn handle_incoming(&mut self, flow: u32, packet: Packet, _: &Extra, now: Time) -> Option<Packet> {
+        let Header::Data { offset, echo } = packet.header else { return Some(packet) };
         let payload = packet.payload() as u64;
         let arrival = Arrival {
             payload,
@@ -299,6 +299,7 @@ impl Shim for PacShim {
             answers: (echo > Time::ZERO).then_some(echo),
         };
         self.pac.handle_data(flow, &arrival, now);
+        Some(packet)
     }
 
     fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, now: Time) -> Option<Packet> {
@@ -318,14 +319,14 @@ impl Shim for PacShim {
         None
     }
 
-    fn poll_release(&mut self, now: Time) -> Option<(u32, Packet, Extra)> {
+    fn poll_transmit(&mut self, now: Time) -> Option<AgentPacket> {
         while self.pac.poll_dropped().is_some() {
             self.dropped += 1;
         }
         let (flow, (mut packet, extra)) = self.pac.poll_release(now)?;
         packet.sent = now;
         self.released += 1;
-        Some((flow, packet, extra))
+        Some(AgentPacket::held(flow, packet, extra))
     }
 
     fn handle_timeout(&mut self, now: Time) {
@@ -340,8 +341,8 @@ impl Shim for PacShim {
         self.dropped += self.pac.finish(flow).count() as u64;
     }
 
-    fn stats(&self) -> ShimStats {
-        ShimStats {
+    fn stats(&self) -> AgentStats {
+        AgentStats {
             held: self.pac.held() as u64,
             held_max: self.pac.held_max() as u64,
             released: self.released,
@@ -353,12 +354,11 @@ impl Shim for PacShim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::Framing;
     use clearway_schema::Declared;
     use clearway_units::Rate;
 
-    fn env(rate: Rate) -> ShimEnv {
-        ShimEnv { line_rate: rate, framing: Framing::ETHERNET }
+    fn env(rate: Rate) -> AgentEnv {
+        AgentEnv::for_test(rate)
     }
 
     fn us(us: u64) -> Time {
@@ -421,64 +421,64 @@ mod tests {
     }
 
     #[test]
-    fn a_shim_holds_acks_in_a_script_without_a_simulator_and_stamps_them_as_they_leave() {
+    fn a_agent_holds_acks_in_a_script_without_a_simulator_and_stamps_them_as_they_leave() {
         let mut params = PacParams::default();
         params.set("buffer", "6 KB").unwrap();
-        let mut shim = PacShim::new(&params, &env(Rate::gbps(1)));
+        let mut agent = PacAgent::new(&params, &env(Rate::gbps(1)));
         let mut released = Vec::new();
         for flow in 1..=3 {
-            shim.handle_incoming(flow, &data(1), us(10));
-            assert!(shim.handle_outgoing(flow, ack(1), &Extra::default(), us(10)).is_none());
+            assert!(agent.handle_incoming(flow, data(1), &Extra::None, us(10)).is_some());
+            assert!(agent.handle_outgoing(flow, ack(1), &Extra::default(), us(10)).is_none());
         }
-        let mut poll = |shim: &mut PacShim, now| {
-            while let Some((flow, packet, _)) = shim.poll_release(now) {
+        let mut poll = |agent: &mut PacAgent, now| {
+            while let Some(AgentPacket { flow, packet, .. }) = agent.poll_transmit(now) {
                 assert_eq!(packet.sent, now);
                 released.push((flow, packet.header.ack().unwrap()));
             }
             released.clone()
         };
         // Each acknowledgement triggers two segments, 2920 bytes.
-        assert_eq!(poll(&mut shim, us(10)), [(1, 1460), (2, 1460)]);
-        assert_eq!(shim.next_timeout(), us(110), "an interval of the initial RTT");
+        assert_eq!(poll(&mut agent, us(10)), [(1, 1460), (2, 1460)]);
+        assert_eq!(agent.next_timeout(), us(110), "an interval of the initial RTT");
         let mut answer = data(2);
         answer.header = Header::Data { offset: 1460, echo: us(10) };
-        shim.handle_incoming(1, &answer, us(60));
-        shim.handle_incoming(2, &answer, us(60));
-        assert_eq!(poll(&mut shim, us(60)), [(1, 1460), (2, 1460), (3, 1460)]);
-        assert_eq!(shim.next_timeout(), Time::MAX);
-        assert_eq!(shim.stats(), ShimStats { held: 0, held_max: 3, released: 3, dropped: 0 });
+        agent.handle_incoming(1, answer, &Extra::None, us(60));
+        agent.handle_incoming(2, answer, &Extra::None, us(60));
+        assert_eq!(poll(&mut agent, us(60)), [(1, 1460), (2, 1460), (3, 1460)]);
+        assert_eq!(agent.next_timeout(), Time::MAX);
+        assert_eq!(agent.stats(), AgentStats { held: 0, held_max: 3, released: 3, dropped: 0 });
     }
 
     #[test]
     fn a_syn_ack_is_held_only_if_asked_to_pac_10() {
         let mut params = PacParams::default();
         params.set("hold_syn_ack", "false").unwrap();
-        let mut shim = PacShim::new(&params, &env(Rate::gbps(1)));
+        let mut agent = PacAgent::new(&params, &env(Rate::gbps(1)));
         let header = Header::SynAck { window: 0, rate: Rate::ZERO, echo: Time::ZERO };
         let syn_ack = Packet::control(header, 84, Time::ZERO);
-        assert!(shim.handle_outgoing(1, syn_ack, &Extra::default(), us(1)).is_some());
-        let mut shim = PacShim::new(&PacParams::default(), &env(Rate::gbps(1)));
-        assert!(shim.handle_outgoing(1, syn_ack, &Extra::default(), us(1)).is_none());
+        assert!(agent.handle_outgoing(1, syn_ack, &Extra::default(), us(1)).is_some());
+        let mut agent = PacAgent::new(&PacParams::default(), &env(Rate::gbps(1)));
+        assert!(agent.handle_outgoing(1, syn_ack, &Extra::default(), us(1)).is_none());
     }
 
     #[test]
     fn the_last_ack_passes_and_the_held_acks_of_its_flow_are_dropped_section_iv_a() {
-        let mut shim = PacShim::new(&PacParams::default(), &env(Rate::gbps(1)));
-        assert!(shim.handle_outgoing(1, ack(1), &Extra::default(), us(1)).is_none());
+        let mut agent = PacAgent::new(&PacParams::default(), &env(Rate::gbps(1)));
+        assert!(agent.handle_outgoing(1, ack(1), &Extra::default(), us(1)).is_none());
         let mut last = ack(2);
         last.flags.set(Flags::LAST);
-        assert!(shim.handle_outgoing(1, last, &Extra::default(), us(2)).is_some());
-        assert!(shim.poll_release(us(2)).is_none());
-        assert_eq!(shim.controller().flows(), 0);
+        assert!(agent.handle_outgoing(1, last, &Extra::default(), us(2)).is_some());
+        assert!(agent.poll_transmit(us(2)).is_none());
+        assert_eq!(agent.controller().flows(), 0);
     }
 
     #[test]
     fn a_forgotten_flow_leaves_no_state_and_no_held_acks() {
-        let mut shim = PacShim::new(&PacParams::default(), &env(Rate::gbps(1)));
-        shim.handle_incoming(1, &data(1), us(1));
-        assert!(shim.handle_outgoing(1, ack(1), &Extra::default(), us(1)).is_none());
-        shim.forget(1);
-        assert!(shim.poll_release(us(2)).is_none());
-        assert_eq!((shim.controller().flows(), shim.stats().held, shim.next_timeout()), (0, 0, Time::MAX));
+        let mut agent = PacAgent::new(&PacParams::default(), &env(Rate::gbps(1)));
+        agent.handle_incoming(1, data(1), &Extra::None, us(1));
+        assert!(agent.handle_outgoing(1, ack(1), &Extra::default(), us(1)).is_none());
+        agent.forget(1);
+        assert!(agent.poll_transmit(us(2)).is_none());
+        assert_eq!((agent.controller().flows(), agent.stats().held, agent.next_timeout()), (0, 0, Time::MAX));
     }
 }

@@ -2,10 +2,10 @@
 
 use super::law::BuildLaw;
 use super::{Config, Receiver, Sender};
+use crate::agent::NoAgent;
 use crate::endpoint::Env;
 use crate::mechanism::PortMechanism;
 use crate::needs::Needs;
-use crate::shim::NoShim;
 use crate::transport::{Checked, Family, Transport};
 use clearway_schema::{Declared, Profile};
 use std::marker::PhantomData;
@@ -47,7 +47,7 @@ impl<P: RdmaParams> Transport for Rdma<P> {
     type Params = P;
     type Sender = Sender<<P::Law as BuildLaw>::Law>;
     type Receiver = Receiver;
-    type Shim = NoShim;
+    type Agent = NoAgent;
     type Mechanism = P::Mechanism;
     const NAME: &'static str = P::NAME;
     const SUMMARY: &'static str = P::SUMMARY;

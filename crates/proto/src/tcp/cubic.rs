@@ -3,10 +3,10 @@
 use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, Phase, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
+use crate::agent::NoAgent;
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::{MarkingNeeds, Needs};
-use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, declare};
 use clearway_units::Time;
@@ -37,7 +37,7 @@ impl Transport for Cubic {
     type Params = CubicParams;
     type Sender = Sender<CubicController>;
     type Receiver = Receiver;
-    type Shim = NoShim;
+    type Agent = NoAgent;
     type Mechanism = NoMechanism;
     const NAME: &'static str = "cubic";
     const SUMMARY: &'static str =

@@ -3,10 +3,10 @@
 use super::config::{EXPRESSPASS16, LINUX, PAC_NS2, PAC_TESTBED, TcpParams};
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, Phase, RenoWindow, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
+use crate::agent::NoAgent;
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::{MarkingNeeds, Needs};
-use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, choice, declare, told};
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ impl Transport for Dctcp {
     type Params = DctcpParams;
     type Sender = Sender<DctcpController>;
     type Receiver = Receiver;
-    type Shim = NoShim;
+    type Agent = NoAgent;
     type Mechanism = NoMechanism;
     const NAME: &'static str = "dctcp";
     const SUMMARY: &'static str = "DCTCP: cuts its window in proportion to the share of marked bytes";

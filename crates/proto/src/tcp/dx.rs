@@ -16,10 +16,10 @@
 use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, Phase, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
+use crate::agent::NoAgent;
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::Needs;
-use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, choice, declare};
 use clearway_units::Span;
@@ -60,7 +60,7 @@ impl Transport for Dx {
     type Params = DxParams;
     type Sender = Sender<DxController>;
     type Receiver = Receiver;
-    type Shim = NoShim;
+    type Agent = NoAgent;
     type Mechanism = NoMechanism;
     const NAME: &'static str = "dx";
     const SUMMARY: &'static str = "DX: cuts its window in proportion to the queueing delay that it measures";

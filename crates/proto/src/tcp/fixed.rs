@@ -3,10 +3,10 @@
 use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent};
 use super::{Ecn, Receiver, Sender};
+use crate::agent::NoAgent;
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::Needs;
-use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, declare};
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ impl Transport for FixedWindow {
     type Params = FixedWindowParams;
     type Sender = Sender<FixedWindowController>;
     type Receiver = Receiver;
-    type Shim = NoShim;
+    type Agent = NoAgent;
     type Mechanism = NoMechanism;
     const NAME: &'static str = "fixed-window";
     const SUMMARY: &'static str =

@@ -8,10 +8,10 @@
 use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent, UNLIMITED};
 use super::{Ecn, Receiver, Sender};
+use crate::agent::NoAgent;
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::Needs;
-use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::declare;
 use clearway_units::Rate;
@@ -31,7 +31,7 @@ impl Transport for Ideal {
     type Params = IdealParams;
     type Sender = Sender<IdealController>;
     type Receiver = Receiver;
-    type Shim = NoShim;
+    type Agent = NoAgent;
     type Mechanism = NoMechanism;
     const NAME: &'static str = "ideal";
     const SUMMARY: &'static str =

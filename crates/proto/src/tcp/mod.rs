@@ -13,9 +13,9 @@
 //!
 //! A new controller is a file like `newreno.rs`: a [`Controller`](controller::Controller), its parameters, and a
 //! [`Transport`](crate::Transport) that puts it into a [`Sender`]. What works at the receiving host and changes no TCP
-//! is a [`Shim`](crate::Shim) between its receivers and its NIC: [PAC](crate::pac) and an
+//! is an [`Agent`](crate::Agent) between its receivers and its NIC: [PAC](crate::pac) and an
 //! [acknowledgement shaper](crate::ack_shaper) hold acknowledgements, [ICTCP](crate::ictcp) rewrites their windows.
-//! The TCP under a shim is one of [`under`].
+//! The TCP under an agent is one of [`under`].
 //!
 //! # Deviations from the RFCs
 //! - Offsets have 64 bits and start at zero: nothing wraps.

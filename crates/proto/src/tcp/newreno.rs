@@ -4,10 +4,10 @@
 use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RenoWindow, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
+use crate::agent::NoAgent;
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::{MarkingNeeds, Needs};
-use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, declare};
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ impl Transport for NewReno {
     type Params = NewRenoParams;
     type Sender = Sender<NewRenoController>;
     type Receiver = Receiver;
-    type Shim = NoShim;
+    type Agent = NoAgent;
     type Mechanism = NoMechanism;
     const NAME: &'static str = "newreno";
     const SUMMARY: &'static str =

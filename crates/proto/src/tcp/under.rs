@@ -1,15 +1,15 @@
-//! The TCP under a shim: a controller chosen by a parameter, where the transport is the shim's.
+//! The TCP under an agent: a controller chosen by a parameter, where the transport is the agent's.
 
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent};
 use super::cubic::{self, CubicController};
 use super::dctcp::{self, DctcpController};
 use super::newreno::NewRenoController;
 use super::{Config, Ecn, Receiver, Sender};
+use crate::agent::{Agent, AgentEnv, AgentScope};
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::{MarkingNeeds, Needs};
 use crate::packet::Header;
-use crate::shim::{Shim, ShimEnv};
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Declared, Profile, choice};
 use clearway_units::{Rate, Span, Time};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
 choice! {
-    /// Which TCP runs under a shim. Its own parameters (DCTCP's `g`, CUBIC's `beta`) have their defaults.
+    /// Which TCP runs under an agent. Its own parameters (DCTCP's `g`, CUBIC's `beta`) have their defaults.
     pub enum Under {
         /// New Reno (RFC 6582).
         NewReno = "newreno",
@@ -39,10 +39,10 @@ impl Under {
     }
 }
 
-/// The parameters of a transport that is a shim over TCP, from which [`OverTcp`] makes the transport.
-pub trait ShimParams: Declared + Default {
-    /// The shim of a receiving host; see [`Transport::Shim`].
-    type Shim: Shim;
+/// The parameters of a transport that is an agent over TCP, from which [`OverTcp`] makes the transport.
+pub trait AgentParams: Declared + Default {
+    /// The agent of a receiving host; see [`Transport::Agent`].
+    type Agent: Agent;
     /// The name of the transport; see [`Transport::NAME`].
     const NAME: &'static str;
     /// A sentence on what the transport is; see [`Transport::SUMMARY`].
@@ -53,37 +53,38 @@ pub trait ShimParams: Declared + Default {
     const CHECKED: Checked;
     /// The named sets of parameters; see [`Transport::PROFILES`].
     const PROFILES: &'static [Profile];
-    /// Returns the TCP that runs under the shim.
+    /// Returns the TCP that runs under the agent.
     fn under(&self) -> Under;
     /// Returns the settings of that TCP.
     fn tcp(&self) -> Config;
-    /// Returns the settings of its sending end, which a shim may change.
+    /// Returns the settings of its sending end, which an agent may change.
     fn tcp_of_sender(&self, env: &Env) -> Config {
         let _ = env;
         self.tcp()
     }
-    /// Returns true if the shim controls the first window of a flow that opens a connection.
+    /// Returns true if the agent controls the first window of a flow that opens a connection.
     fn holds_openings(&self) -> bool {
         false
     }
-    /// Returns the shim of a receiving host.
-    fn shim(&self, env: &ShimEnv) -> Self::Shim;
+    /// Returns the agent of a receiving host.
+    fn agent(&self, env: &AgentEnv) -> Self::Agent;
 }
 
-/// The transport that consists of the TCP and the shim of its parameters.
+/// The transport that consists of the TCP and the agent of its parameters.
 pub struct OverTcp<P>(PhantomData<P>);
 
-impl<P: ShimParams> Transport for OverTcp<P> {
+impl<P: AgentParams> Transport for OverTcp<P> {
     type Params = P;
     type Sender = Sender<UnderController>;
     type Receiver = Receiver;
-    type Shim = P::Shim;
+    type Agent = P::Agent;
     type Mechanism = NoMechanism;
     const NAME: &'static str = P::NAME;
     const SUMMARY: &'static str = P::SUMMARY;
     const SOURCE: &'static str = P::SOURCE;
     const CHECKED: Checked = P::CHECKED;
     const PROFILES: &'static [Profile] = P::PROFILES;
+    const AGENT: AgentScope = AgentScope::RECEIVERS;
 
     fn needs(params: &P) -> Needs {
         let tcp = params.tcp();
@@ -105,13 +106,13 @@ impl<P: ShimParams> Transport for OverTcp<P> {
         Receiver::new(&params.tcp(), env)
     }
 
-    fn shim(params: &P, env: &ShimEnv) -> Option<P::Shim> {
-        Some(params.shim(env))
+    fn agent(params: &P, env: &AgentEnv) -> Option<P::Agent> {
+        Some(params.agent(env))
     }
 }
 
 /// The controller of the chosen TCP, which also returns timestamps: each data packet carries that of the newest
-/// acknowledgement (RFC 7323 sec. 3.2, `TS.Recent`), so that a shim can measure round trips.
+/// acknowledgement (RFC 7323 sec. 3.2, `TS.Recent`), so that an agent can measure round trips.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct UnderController {
     control: AnyController,

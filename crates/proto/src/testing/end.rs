@@ -2,8 +2,8 @@
 
 use super::stream::Operation;
 use crate::{
-    AnyTransport, Cx, Endpoint, Entity, Env, Extra, Flags, Framing, Gauges, Kind, Packet, Receiver, Rng,
-    Sender, Stats,
+    AnyTransport, Cx, Endpoint, Entity, Env, Extra, Flags, Framing, Gauges, Kind, Order, Packet, Receiver,
+    Rng, Sender, Stats,
 };
 use clearway_units::Time;
 
@@ -62,6 +62,20 @@ impl End<dyn Sender> {
                 self.written = total;
             }
             Operation::SetRate(rate) => self.end.set_rate(rate, &mut cx),
+        }
+    }
+
+    /// True if the end has data to send now, unscheduled or not.
+    pub(super) fn wants_data(&self) -> bool {
+        self.end.wants_transmit(self.now) || self.end.wants_unscheduled()
+    }
+
+    /// The place of the flow in an order: the lowest goes first.
+    pub(super) fn key(&self, order: Order) -> u64 {
+        match order {
+            Order::InTurn => 0,
+            Order::FewestRemaining => self.end.remaining(),
+            Order::ByPriority => self.end.priority(),
         }
     }
 
@@ -224,6 +238,13 @@ impl<E: Endpoint + ?Sized> End<E> {
         self.now = now;
         self.control = 0;
         self.came = Extra::None;
+    }
+
+    /// Counts a packet that the agent of the end's host made for it.
+    pub(super) fn count_made(&mut self, packet: &Packet) {
+        for stats in [&mut self.stats, &mut self.seen] {
+            stats.credits_sent += packet.is_credit() as u64;
+        }
     }
 
     fn count(&mut self, packet: &Packet) {

@@ -7,15 +7,6 @@ use crate::{Env, Extra, Kind, Packet, Receiver, Sender};
 use clearway_units::Time;
 use std::collections::VecDeque;
 
-/// An end of a flow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
-    /// The sending end.
-    Sender,
-    /// The receiving end.
-    Receiver,
-}
-
 /// A packet as it left its end, or as it arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Logged {
@@ -51,7 +42,7 @@ pub struct Flow {
     pub(super) operations: VecDeque<(Time, Operation)>,
     /// True if a packet was forged, so that the ends need not agree any more.
     pub(super) forged: bool,
-    /// True if the shim was told that the flow is over.
+    /// True if the agent was told that the flow is over.
     pub(super) forgotten: bool,
 }
 
@@ -94,12 +85,10 @@ impl Flow {
         self.log.iter().filter(move |logged| logged.way == way && logged.arrived)
     }
 
-    /// Runs all operations of the application whose time has come; they are one input of the sending end.
-    pub(super) fn operate_due(&mut self, now: Time) {
-        while let Some(&(_, operation)) = self.operations.front().filter(|(at, _)| *at <= now) {
-            self.operations.pop_front();
-            self.sender.operate(operation, now);
-        }
+    /// Takes the next operation of the application whose time has come.
+    pub(super) fn take_due(&mut self, now: Time) -> Option<Operation> {
+        self.operations.front().filter(|(at, _)| *at <= now)?;
+        self.operations.pop_front().map(|(_, operation)| operation)
     }
 
     /// Hands a packet to the receiving end, and checks that it delivers bytes that arrived, once and in order, and

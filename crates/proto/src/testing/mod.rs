@@ -5,7 +5,7 @@
 //!
 //! - [`Pair`] drives two hosts, one that sends and one that receives, with any number of flows between them. A
 //!   [`Network`] says what happens to packets on the way: rates, delays, losses, reordering, duplicates, marks, a limit on
-//!   credits, a port with a mechanism, a shim at the receiving host. A script may decide the fate of single packets
+//!   credits, a port with a mechanism, agents at both hosts. A script may decide the fate of single packets
 //!   ([`Transit::decide`]).
 //! - [`Replay`] drives one end alone: packets and operations with times go in, packets with times come out.
 //! - [`End`] is what both are made of. It calls one end exactly as the rules of [`Endpoint`](crate::Endpoint) ask, and
@@ -38,6 +38,7 @@
 //! assert!(pair.flows[flow].sender.stats().rare().retransmits > 0);
 //! ```
 
+mod agents;
 mod end;
 mod events;
 mod flow;
@@ -51,8 +52,9 @@ mod stream;
 mod tests;
 mod transit;
 
+pub use crate::Side;
 pub use end::End;
-pub use flow::{Flow, Logged, Side};
+pub use flow::{Flow, Logged};
 pub use forge::forge;
 pub use network::{Departure, Fate, Network, PortConfig, Way, Wire};
 pub use pair::Pair;

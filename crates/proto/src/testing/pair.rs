@@ -1,13 +1,15 @@
 //! Two hosts with flows from one to the other, in virtual time.
 
+use super::agents::Agents;
 use super::events::Event;
-use super::flow::{Flow, Logged, Side};
+use super::flow::{Flow, Logged};
 use super::network::{Network, Way};
 use super::port::Travelling;
 use super::stream::Operation;
 use super::transit::Transit;
 use crate::{
-    AnyShim, AnyTransport, Env, Extra, Packet, Receiver, Sender, Shim, ShimEnv, ShimStats, Transport,
+    Agent, AgentEnv, AgentPacket, AgentScope, AgentStats, AnyTransport, Entity, Env, Extra, Order, Packet,
+    Receiver, Rng, Sender, Side, Transport,
 };
 use clearway_units::{Span, Time};
 use std::collections::VecDeque;
@@ -29,8 +31,10 @@ pub struct Pair {
     /// The network between the hosts: scripts for the fate of packets, and what it counts.
     pub transit: Transit,
     env: Env,
-    shim: Option<AnyShim>,
-    /// The flow whose turn it is at the sending host's NIC.
+    agents: Agents,
+    /// The order in which the sending host's NIC asks flows for data.
+    order: Order,
+    /// The flow whose turn it is there.
     turn: usize,
     steps_now: u32,
 }
@@ -41,7 +45,7 @@ enum Due {
     Network,
     Application(usize),
     Timer(usize, Side),
-    Shim,
+    Agent(Side),
     Mechanism(Way),
 }
 
@@ -55,26 +59,24 @@ impl Pair {
             strict: false,
             env: network.env(),
             transit: Transit::new(network),
-            shim: None,
+            agents: Agents::default(),
+            order: Order::InTurn,
             turn: 0,
             steps_now: 0,
         }
     }
 
     /// Adds a flow of a transport, with the operations of its application in order of time, and returns its number. The
-    /// network gets what the transport needs of it: a limit on credits, a mechanism at the port on the way of data, and
-    /// a shim at the receiving host.
+    /// network gets what the transport needs of it: a limit on credits, and a mechanism at the port on the way of data.
+    /// The hosts get its agents, and the sending host its order of flows.
     pub fn add(
         &mut self,
         transport: &AnyTransport,
         operations: impl IntoIterator<Item = (Time, Operation)>,
     ) -> usize {
         self.transit.provide(transport);
-        let network = &self.transit.network;
-        if self.shim.is_none() {
-            self.shim = transport.shim(&ShimEnv { line_rate: network.line_rate, framing: network.framing });
-        }
-        let oracle = transport.needs().oracle.then_some((Time::ZERO, Operation::SetRate(network.line_rate)));
+        self.prepare(transport.agent_scope(), transport.order(), |env| Some(Box::new(transport.agent(env)?)));
+        let oracle = transport.needs().oracle.then_some((Time::ZERO, Operation::SetRate(self.env.line_rate)));
         self.add_ends(
             transport.sender(&self.env),
             transport.receiver(&self.env),
@@ -83,7 +85,7 @@ impl Pair {
     }
 
     /// Adds a flow of a transport with these parameters, as [`Pair::add`] does for one that is chosen by name, but
-    /// without asking the network for anything.
+    /// without asking the network for anything. The hosts get its agents and its order.
     pub fn add_typed<T: Transport>(
         &mut self,
         params: &T::Params,
@@ -92,7 +94,9 @@ impl Pair {
     where
         T::Sender: 'static,
         T::Receiver: 'static,
+        T::Agent: 'static,
     {
+        self.prepare(T::AGENT, T::order(params), |env| Some(Box::new(T::agent(params, env)?)));
         let (sender, receiver) = (T::sender(params, &self.env), T::receiver(params, &self.env));
         self.add_ends(Box::new(sender), Box::new(receiver), operations)
     }
@@ -108,7 +112,26 @@ impl Pair {
         let seed = self.transit.network.seed.wrapping_add(self.flows.len() as u64);
         self.flows.push(Flow::new(sender, receiver, operations, &self.env, seed));
         self.transit.in_flight.push(0);
-        self.flows.len() - 1
+        let number = self.flows.len() - 1;
+        self.agents.begin(number, self.now);
+        number
+    }
+
+    /// Gives the hosts what a transport wants of them.
+    fn prepare(
+        &mut self,
+        scope: AgentScope,
+        order: Order,
+        make: impl Fn(&AgentEnv) -> Option<Box<dyn Agent>>,
+    ) {
+        self.order = order;
+        let seed = self.transit.network.seed;
+        let Env { line_rate, framing, .. } = self.env;
+        let mut id = 0;
+        self.agents.provide(scope, || {
+            id += 1;
+            make(&AgentEnv { line_rate, framing, rng: Rng::stream(seed, Entity::Agent, id) })
+        });
     }
 
     /// The knowledge that the ends have of the network.
@@ -116,15 +139,27 @@ impl Pair {
         &self.env
     }
 
-    /// The counters of the shim at the receiving host, if the transport of the flows has one.
-    pub fn shim_stats(&self) -> Option<ShimStats> {
-        self.shim.as_ref().map(Shim::stats)
+    /// The counters of the agent of the sending or the receiving host, if the transport of the flows has one there.
+    pub fn agent_stats(&self, side: Side) -> Option<AgentStats> {
+        self.agents.stats(side)
     }
 
     /// The application of a flow, or the oracle, acts now.
     pub fn operate(&mut self, flow: usize, operation: Operation) {
-        self.flows[flow].sender.operate(operation, self.now);
+        self.hand(flow, operation);
         self.after_sender(flow);
+    }
+
+    /// Hands an operation to the sending end of a flow, and the length that the flow then has to the agent of its host.
+    fn hand(&mut self, number: usize, operation: Operation) {
+        let (now, flow) = (self.now, &mut self.flows[number]);
+        if let Operation::Write(bytes) = operation {
+            self.agents.handle_length(number, (flow.sender.written().saturating_add(bytes), false), now);
+        }
+        flow.sender.operate(operation, now);
+        if let Operation::Close | Operation::Truncate = operation {
+            self.agents.handle_length(number, (flow.sender.written(), true), now);
+        }
     }
 
     /// Calls the timer of an end now, though its time has not come.
@@ -167,9 +202,7 @@ impl Pair {
         for (number, flow) in self.flows.iter().enumerate() {
             flow.check_finished(number);
         }
-        if let Some(shim) = &self.shim {
-            assert_eq!(shim.stats().held, 0, "the shim holds nothing of flows that have ended");
-        }
+        self.agents.check_finished();
     }
 
     /// Runs until nothing is left to happen or the time comes. Returns true if something is left.
@@ -213,8 +246,8 @@ impl Pair {
             consider(&mut first, flow.sender.next_timeout(), Due::Timer(number, Side::Sender));
             consider(&mut first, flow.receiver.next_timeout(), Due::Timer(number, Side::Receiver));
         }
-        if let Some(shim) = &self.shim {
-            consider(&mut first, shim.next_timeout(), Due::Shim);
+        for side in [Side::Sender, Side::Receiver] {
+            consider(&mut first, self.agents.next_timeout(side), Due::Agent(side));
         }
         // A mechanism acts on packets that pass. Its timer may run for ever, and does not keep a run alive.
         if first.0 < Time::MAX {
@@ -233,13 +266,16 @@ impl Pair {
                 self.happen(event);
             }
             Due::Application(number) => {
-                self.flows[number].operate_due(now);
+                // Those of one time are one input of the sending end.
+                while let Some(operation) = self.flows[number].take_due(now) {
+                    self.hand(number, operation);
+                }
                 self.after_sender(number);
             }
             Due::Timer(flow, side) => self.fire_early(flow, side),
-            Due::Shim => {
-                self.shim.as_mut().expect("it has a timer").handle_timeout(now);
-                self.release_held();
+            Due::Agent(side) => {
+                self.agents.handle_timeout(side, now);
+                self.ask_agent(side);
             }
             Due::Mechanism(way) => self.transit.fire_mechanism(way, now),
         }
@@ -270,17 +306,21 @@ impl Pair {
         if self.log {
             flow.log.push(Logged { at: now, way, arrived: true, packet, extra });
         }
-        match way {
-            Way::ToReceiver => {
-                assert!(packet.kind().is_for_receiver(), "{:?} went to the receiver", packet.header);
-                if let Some(shim) = &mut self.shim {
-                    shim.handle_incoming(number as u32, &packet, now);
-                }
+        let is_for_receiver = packet.kind().is_for_receiver();
+        assert_eq!(is_for_receiver, way == Way::ToReceiver, "{:?} went {way:?}", packet.header);
+        let side = if is_for_receiver { Side::Receiver } else { Side::Sender };
+        let passed = self.agents.handle_incoming(side, number, packet, &extra, now);
+        let Some(packet) = passed else {
+            self.ask_agent(side);
+            return self.note_end(number);
+        };
+        let flow = &mut self.flows[number];
+        match side {
+            Side::Receiver => {
                 flow.receive(&packet, &extra, now, self.strict);
                 self.after_receiver(number);
             }
-            Way::ToSender => {
-                assert!(!packet.kind().is_for_receiver(), "{:?} went to the sender", packet.header);
+            Side::Sender => {
                 flow.credits_arrived += packet.is_credit() as u64;
                 flow.sender.handle_packet(&packet, &extra, now);
                 self.after_sender(number);
@@ -290,71 +330,103 @@ impl Pair {
 
     /// The duties of a driver after an input of a sending end.
     fn after_sender(&mut self, number: usize) {
-        while let Some((packet, extra)) = self.flows[number].sender.poll_control(self.now) {
-            self.leave(Way::ToReceiver, number, packet, extra);
-            self.pull_when_free();
+        let now = self.now;
+        while let Some((packet, extra)) = self.flows[number].sender.poll_control(now) {
+            let passed = self.agents.handle_outgoing(Side::Sender, number, packet, &extra, now);
+            if let Some(packet) = passed {
+                self.leave(Way::ToReceiver, number, packet, extra);
+                self.pull_when_free();
+            }
         }
         self.pull();
+        self.ask_agent(Side::Sender);
         self.flows[number].check_sender();
         self.note_end(number);
     }
 
-    /// The duties of a driver after an input of a receiving end: all that it sends passes its host's shim.
+    /// The duties of a driver after an input of a receiving end: all that it sends passes its host's agent.
     fn after_receiver(&mut self, number: usize) {
         let now = self.now;
         while let Some((packet, extra)) = self.flows[number].receiver.poll_control(now) {
-            let passed = match &mut self.shim {
-                Some(shim) => shim.handle_outgoing(number as u32, packet, &extra, now),
-                None => Some(packet),
-            };
+            let passed = self.agents.handle_outgoing(Side::Receiver, number, packet, &extra, now);
             if let Some(packet) = passed {
                 self.leave(Way::ToSender, number, packet, extra);
             }
         }
-        self.release_held();
+        self.ask_agent(Side::Receiver);
         self.flows[number].receiver.check();
         self.note_end(number);
     }
 
-    fn release_held(&mut self) {
-        while let Some((flow, packet, extra)) =
-            self.shim.as_mut().and_then(|shim| shim.poll_release(self.now))
+    /// Sends what the agent of a host sends now.
+    fn ask_agent(&mut self, side: Side) {
+        while let Some(AgentPacket { flow, packet, extra, is_made }) =
+            self.agents.poll_transmit(side, self.now)
         {
-            self.leave(Way::ToSender, flow as usize, packet, extra);
+            let number = flow as usize;
+            match side {
+                Side::Sender => {
+                    if is_made {
+                        self.flows[number].sender.count_made(&packet);
+                    }
+                    self.leave(Way::ToReceiver, number, packet, extra);
+                    self.pull_when_free();
+                }
+                Side::Receiver => {
+                    if is_made {
+                        self.flows[number].receiver.count_made(&packet);
+                    }
+                    self.leave(Way::ToSender, number, packet, extra);
+                }
+            }
         }
     }
 
-    /// Notes which ends are finished; a shim forgets a flow that is over.
+    /// Notes which ends are finished; an agent forgets a flow that is over.
     fn note_end(&mut self, number: usize) {
         let flow = &mut self.flows[number];
         let both = flow.note_finished(self.now, self.strict);
         if both && self.transit.in_flight[number] == 0 && !flow.forgotten {
             flow.forgotten = true;
-            if let Some(shim) = &mut self.shim {
-                shim.forget(number as u32);
-            }
+            self.agents.forget(number);
         }
     }
 
-    /// Lets the sending host's NIC take data, flow by flow in turn, while it is free.
+    /// Lets the sending host's NIC take data, flow by flow in its order, while it is free.
     fn pull(&mut self) {
-        let mut idle = 0;
-        while idle < self.flows.len() && self.transit.nic_free_at(Way::ToReceiver) <= self.now {
-            let number = self.turn % self.flows.len();
-            self.turn += 1;
-            let flow = &mut self.flows[number];
-            flow.sender.begin(self.now);
-            match flow.sender.poll_data(self.now) {
-                Some(packet) => {
-                    idle = 0;
-                    self.leave(Way::ToReceiver, number, packet, Extra::default());
-                    self.flows[number].sender.check();
-                    self.note_end(number);
-                    self.pull_when_free();
-                }
-                None => idle += 1,
+        while self.transit.nic_free_at(Way::ToReceiver) <= self.now {
+            let Some(number) = self.first_in_order() else { return };
+            self.turn = number + 1;
+            let mut packet = self.flows[number].sender.poll_data(self.now).expect("it wants to send");
+            self.agents.handle_data(number, &mut packet, self.now);
+            self.leave(Way::ToReceiver, number, packet, Extra::default());
+            self.flows[number].sender.check();
+            self.note_end(number);
+            self.pull_when_free();
+            self.ask_agent(Side::Sender);
+        }
+    }
+
+    /// The flow that the sending host's NIC asks next. Flows that are equal in the order take turns.
+    fn first_in_order(&mut self) -> Option<usize> {
+        let (now, count, turn) = (self.now, self.flows.len(), self.turn);
+        let in_turn = (0..count).map(|behind| (turn + behind) % count);
+        let mut first = None;
+        for number in in_turn {
+            let sender = &mut self.flows[number].sender;
+            sender.begin(now);
+            if !sender.wants_data() {
+                continue;
+            }
+            let key = sender.key(self.order);
+            if first.is_none_or(|(_, least)| key < least) {
+                first = Some((number, key));
+            }
+            if self.order == Order::InTurn {
+                break;
             }
         }
+        first.map(|(number, _)| number)
     }
 
     /// Lets the NIC take data again once the packet that it now sends, of data or not, has left.

@@ -1,9 +1,7 @@
 //! The tools themselves: a replay repeats what a pair did, and each fault of an end is found.
 
 use super::*;
-use crate::{
-    AnyTransport, Cx, Endpoint, Extra, Flags, Header, Packet, Receiver, Sender, ShimEnv, TRANSPORTS,
-};
+use crate::{AnyTransport, Cx, Endpoint, Extra, Flags, Header, Packet, Receiver, Sender, TRANSPORTS};
 use clearway_units::{Rate, Span, Time};
 
 fn transports() -> impl Iterator<Item = AnyTransport> {
@@ -41,9 +39,8 @@ fn a_recorded_exchange_fed_into_one_end_of_any_transport_draws_the_same_packets_
         assert!(recorded.len() > 200, "{}", transport.info().name);
         assert_eq!(shown(sender.map(|(at, packet, _)| (at, packet))), recorded, "{}", transport.info().name);
 
-        // A shim would hold and rewrite what the receiver answers.
-        let shim = transport.shim(&ShimEnv { line_rate: env.line_rate, framing: env.framing });
-        if shim.is_none() {
+        // An agent would hold and rewrite what the receiver answers.
+        if !transport.agent_scope().any() {
             let mut receiver = Replay::receiver(&transport, &env, seed);
             flow.arrived(Way::ToReceiver).for_each(|it| receiver.arrive(it.at, &it.packet, &it.extra));
             receiver.run_until(pair.now);
@@ -224,7 +221,7 @@ fn a_script_loses_repeats_delays_and_marks_exactly_the_packets_that_it_names() {
 }
 
 #[test]
-fn mechanisms_and_shims_of_transports_are_driven_too() {
+fn mechanisms_and_agents_of_transports_are_driven_too() {
     let port = PortConfig { rate: Rate::gbps(5), buffer: 1_000_000, mark_above: 1_000_000 };
     for name in ["hull", "rcp", "hpcc", "pacc", "pac", "ictcp", "ack-shaper"] {
         let wire = Wire { port: Some(port), ..Wire::default() };
@@ -244,7 +241,7 @@ fn mechanisms_and_shims_of_transports_are_driven_too() {
             ),
             "hpcc" => seen(|it| it.way == Way::ToReceiver && it.arrived && !it.extra.hops().is_empty()),
             "pacc" => seen(|it| it.packet.header == Header::Cnp && it.arrived),
-            _ => pair.shim_stats().expect("a shim").released > 0,
+            _ => pair.agent_stats(Side::Receiver).expect("an agent").released > 0,
         };
         assert!(acts, "{name} leaves no trace on the packets that pass");
     }

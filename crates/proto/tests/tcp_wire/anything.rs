@@ -59,6 +59,7 @@ fn survives<T: Transport>(case: &Case, own: &[(&str, &str)])
 where
     T::Sender: 'static,
     T::Receiver: 'static,
+    T::Agent: 'static,
 {
     let mut values = vec![
         ("receive_window", format!("{} B", case.window)),

@@ -47,6 +47,7 @@ fn world<T: Transport>(
 where
     T::Sender: 'static,
     T::Receiver: 'static,
+    T::Agent: 'static,
 {
     let params = params::<T>(values);
     let mut pair = Pair::new(Network { seed, ..network });

@@ -1,6 +1,6 @@
 //! An event: its time, its place among the events of that time, and what happens.
 
-use crate::ids::{FlowSlot, MechanismId, PacketId, ShimId, TrafficId};
+use crate::ids::{AgentId, FlowSlot, MechanismId, PacketId, TrafficId};
 use clearway_topology::PortId;
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
@@ -18,8 +18,8 @@ pub enum EventKind {
     SenderTimer(FlowSlot),
     /// The receiving end of a flow asked to be woken.
     ReceiverTimer(FlowSlot),
-    /// The shim of a host asked to be woken.
-    ShimTimer(ShimId),
+    /// The agent of a host asked to be woken.
+    AgentTimer(AgentId),
     /// A traffic entry has its next round to start, or its next worker to ask.
     Traffic(TrafficId),
     /// A port obeys the pause frame that reached it first.
@@ -47,7 +47,7 @@ impl EventKind {
             EventKind::Handle(packet) => (2, packet.to_bits()),
             EventKind::SenderTimer(flow) => (3, flow.to_bits()),
             EventKind::ReceiverTimer(flow) => (4, flow.to_bits()),
-            EventKind::ShimTimer(shim) => (5, shim.to_bits()),
+            EventKind::AgentTimer(agent) => (5, agent.to_bits()),
             EventKind::Traffic(traffic) => (6, traffic.to_bits()),
             EventKind::Pause(port) => (7, port.0),
             EventKind::MechanismTimer(mechanism) => (8, mechanism.to_bits()),
@@ -65,7 +65,7 @@ impl EventKind {
             2 => EventKind::Handle(PacketId::from_bits(id)),
             3 => EventKind::SenderTimer(FlowSlot::from_bits(id)),
             4 => EventKind::ReceiverTimer(FlowSlot::from_bits(id)),
-            5 => EventKind::ShimTimer(ShimId::from_bits(id)),
+            5 => EventKind::AgentTimer(AgentId::from_bits(id)),
             6 => EventKind::Traffic(TrafficId::from_bits(id)),
             7 => EventKind::Pause(PortId(id)),
             8 => EventKind::MechanismTimer(MechanismId::from_bits(id)),
@@ -229,7 +229,7 @@ mod tests {
             EventKind::Handle(packet),
             EventKind::SenderTimer(FlowSlot::from_index(2)),
             EventKind::ReceiverTimer(FlowSlot::from_index(3)),
-            EventKind::ShimTimer(ShimId::from_index(4)),
+            EventKind::AgentTimer(AgentId::from_index(4)),
             EventKind::Traffic(TrafficId::from_index(5)),
             EventKind::Pause(PortId(9)),
             EventKind::MechanismTimer(MechanismId::from_index(10)),

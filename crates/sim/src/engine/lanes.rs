@@ -48,12 +48,6 @@ impl Lane for i32 {
         // SAFETY: every processor of this kind has SSE2.
         unsafe { vectors::count_short(lanes, from) }
     }
-
-    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-    #[inline(always)]
-    fn count_before<const USED: usize>(lanes: &Lanes<i32>, from: usize) -> [[u32; CHUNK]; USED] {
-        vectors::count_short(lanes, from)
-    }
 }
 
 /// The bits of a floating-point number that hold a whole one.
@@ -79,12 +73,6 @@ impl Lane for f64 {
     fn count_before<const USED: usize>(lanes: &Lanes<f64>, from: usize) -> [[u32; CHUNK]; USED] {
         // SAFETY: every processor of this kind has SSE2.
         unsafe { vectors::count_long(lanes, from) }
-    }
-
-    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-    #[inline(always)]
-    fn count_before<const USED: usize>(lanes: &Lanes<f64>, from: usize) -> [[u32; CHUNK]; USED] {
-        vectors::count_long(lanes, from)
     }
 }
 
@@ -144,57 +132,6 @@ mod vectors {
     #[target_feature(enable = "sse2")]
     fn halves(vector: __m128i) -> [u64; 2] {
         [vector, _mm_unpackhi_epi64(vector, vector)].map(|half| _mm_cvtsi128_si64(half) as u64)
-    }
-}
-
-/// The same for WebAssembly, whose engine is compiled for its size, so that the compiler makes no vectors.
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-mod vectors {
-    use super::{CHUNK, Lane, Lanes};
-    use std::arch::wasm32::*;
-
-    #[inline]
-    pub fn count_short<const USED: usize>(lanes: &Lanes<i32>, from: usize) -> [[u32; CHUNK]; USED] {
-        let mut before = [[i32x4_splat(0); CHUNK / 4]; USED];
-        for &other in lanes.as_flattened()[from..].iter().take_while(|other| **other != i32::END) {
-            let other = i32x4_splat(other);
-            for (before, lanes) in before.iter_mut().zip(lanes) {
-                for (before, four) in before.iter_mut().zip(lanes.as_chunks::<4>().0) {
-                    // A lane in which a comparison holds is -1.
-                    *before = i32x4_sub(*before, i32x4_lt(other, i32x4(four[0], four[1], four[2], four[3])));
-                }
-            }
-        }
-        before.map(|[a, b]| {
-            let [a, b] = [a, b].map(|four| {
-                [
-                    u32x4_extract_lane::<0>(four),
-                    u32x4_extract_lane::<1>(four),
-                    u32x4_extract_lane::<2>(four),
-                    u32x4_extract_lane::<3>(four),
-                ]
-            });
-            [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]]
-        })
-    }
-
-    #[inline]
-    pub fn count_long<const USED: usize>(lanes: &Lanes<f64>, from: usize) -> [[u32; CHUNK]; USED] {
-        let mut before = [[i64x2_splat(0); CHUNK / 2]; USED];
-        for &other in lanes.as_flattened()[from..].iter().take_while(|other| **other != f64::END) {
-            let other = f64x2_splat(other);
-            for (before, lanes) in before.iter_mut().zip(lanes) {
-                for (before, pair) in before.iter_mut().zip(lanes.as_chunks::<2>().0) {
-                    // A lane in which a comparison holds is -1.
-                    *before = i64x2_sub(*before, f64x2_lt(other, f64x2(pair[0], pair[1])));
-                }
-            }
-        }
-        before.map(|[a, b, c, d]| {
-            let [a, b, c, d] =
-                [a, b, c, d].map(|pair| [i64x2_extract_lane::<0>(pair), i64x2_extract_lane::<1>(pair)]);
-            [a[0], a[1], b[0], b[1], c[0], c[1], d[0], d[1]].map(|before| before as u32)
-        })
     }
 }
 

@@ -3,8 +3,6 @@
 use super::event::Event;
 use super::lanes::{FEW, Lane, Lanes, WIDEST};
 use super::ring::{Bucket, CHUNK, Chunks};
-use clearway_units::sort_by_key;
-use std::collections::BinaryHeap;
 use std::mem::{swap, take};
 
 /// The most events for which such counting does not pay.
@@ -78,17 +76,12 @@ impl Sorter {
         if self.crowd.len() > last {
             swap(sorted, &mut self.crowd);
             sorted.reverse();
-            return sort_by_key(sorted, Event::key);
+            return sorted.sort_by_key(Event::key);
         }
         self.keys.clear();
         let key = |(place, event): (usize, &Event)| event.key() << place_bits | (last - place) as u64;
         self.keys.extend(self.crowd.iter().enumerate().map(key));
-        if cfg!(target_family = "wasm") {
-            // A heap needs less code, and buckets are seldom crowded in networks that a page shows.
-            self.keys = BinaryHeap::from(take(&mut self.keys)).into_sorted_vec();
-        } else {
-            self.keys.sort_unstable();
-        }
+        self.keys.sort_unstable();
         sorted.clear();
         sorted.extend(self.keys.iter().map(|key| self.crowd[last - (*key as usize & last)]));
     }

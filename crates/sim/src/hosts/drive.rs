@@ -5,8 +5,8 @@ use crate::engine::EventKind;
 use crate::ids::{FlowSlot, PacketId};
 use crate::net::{Addition, Network, Paths};
 use clearway_proto::{
-    AnyShim, Cx, Endpoint, Extra, Flags, Gauges, Packet, Receiver, ReceiverVisitor, Receivers, Sender,
-    SenderVisitor, Senders, Shim,
+    Agent, AgentPacket, AnyAgent, Cx, Endpoint, Extra, Flags, Gauges, Order, Packet, Receiver,
+    ReceiverVisitor, Receivers, Sender, SenderVisitor, Senders,
 };
 use clearway_units::{Rate, Time};
 
@@ -70,8 +70,8 @@ struct Drive<'a> {
     timer: EventKind,
     /// The end of the pace for which the end is parked at its port, if it is.
     parked: Option<Time>,
-    /// The shim that the end's packets pass on their way to the NIC.
-    shim: Option<&'a mut AnyShim>,
+    /// The agent that the end's packets pass on their way to the NIC.
+    agent: Option<&'a mut AnyAgent>,
 }
 
 impl Drive<'_> {
@@ -79,7 +79,7 @@ impl Drive<'_> {
     /// tells the times at which the end wants to be woken, as [`Sender::next_turn`].
     #[inline(always)]
     fn common<E: Endpoint>(self, endpoint: &mut E, next_turn: impl Fn(&E) -> (Time, Time)) -> Standing {
-        let Drive { net, end, flow, input, timer, parked, mut shim } = self;
+        let Drive { net, end, flow, input, timer, parked, mut agent } = self;
         let now = net.now();
         let mut came = None;
         match input {
@@ -96,8 +96,8 @@ impl Drive<'_> {
         loop {
             let extra = came.map_or(&mut made, |id| net.slab.extra_mut(id));
             let Some(mut packet) = endpoint.poll_control(extra, &mut end.context(now)) else { break };
-            if let Some(shim) = &mut shim {
-                match shim.handle_outgoing(flow.to_bits(), packet, extra, now) {
+            if let Some(agent) = &mut agent {
+                match agent.handle_outgoing(flow.to_bits(), packet, extra, now) {
                     Some(passed) => packet = passed,
                     None => continue,
                 }
@@ -134,6 +134,12 @@ impl End {
     #[inline(always)]
     pub(super) fn context(&mut self, now: Time) -> Cx<'_> {
         Cx { now, rng: &mut self.rng, stats: &mut self.stats }
+    }
+
+    /// Sends a packet that the agent of the end's host held back, or made.
+    pub(super) fn send_of_agent(&mut self, slot: FlowSlot, sent: &AgentPacket, net: &mut Network) {
+        self.stats.credits_sent += u64::from(sent.is_made && sent.packet.is_credit());
+        self.send(&sent.packet, Addition::New(&sent.extra), slot, net);
     }
 
     /// Sends a packet of the end that is not data.
@@ -223,7 +229,7 @@ impl ReceiverVisitor for Drive<'_> {
 }
 
 impl Sending {
-    /// Drives the end.
+    /// Drives the end. The packets that it sends pass the agent, if there is one.
     #[inline]
     pub fn drive(
         &mut self,
@@ -231,6 +237,7 @@ impl Sending {
         slot: FlowSlot,
         input: Input<'_>,
         net: &mut Network,
+        agent: Option<&mut AnyAgent>,
     ) -> Standing {
         let parked = self.end.parked(slot, net);
         let drive = Drive {
@@ -240,7 +247,7 @@ impl Sending {
             input,
             timer: EventKind::SenderTimer(slot),
             parked,
-            shim: None,
+            agent,
         };
         let standing = protocols.visit(self.sender, drive);
         Standing { has_message: self.messages.has_done(standing.bytes), ..standing }
@@ -249,6 +256,22 @@ impl Sending {
     /// Returns the values that a sampled series shows of the end.
     pub fn gauges(&self, protocols: &mut Senders) -> Gauges {
         protocols.visit(self.sender, ReadGauges)
+    }
+
+    /// Returns the key of the flow in the order of its host's NIC: the lowest goes first.
+    pub fn key(&self, protocols: &mut Senders, order: Order) -> u64 {
+        struct Read(Order);
+        impl SenderVisitor for Read {
+            type Output = u64;
+            fn visit<S: Sender>(self, sender: &mut S) -> u64 {
+                match self.0 {
+                    Order::InTurn => 0,
+                    Order::FewestRemaining => sender.remaining(),
+                    Order::ByPriority => sender.priority(),
+                }
+            }
+        }
+        protocols.visit(self.sender, Read(order))
     }
 
     /// Returns the number of bytes that the end knows to have arrived.
@@ -265,7 +288,7 @@ impl Sending {
 }
 
 impl Receiving {
-    /// Drives the end. The packets that it sends pass its shim, if it has one.
+    /// Drives the end. The packets that it sends pass the agent, if there is one.
     #[inline]
     pub fn drive(
         &mut self,
@@ -273,7 +296,7 @@ impl Receiving {
         slot: FlowSlot,
         input: Input<'_>,
         net: &mut Network,
-        shim: Option<&mut AnyShim>,
+        agent: Option<&mut AnyAgent>,
     ) -> Standing {
         let drive = Drive {
             net,
@@ -282,15 +305,10 @@ impl Receiving {
             input,
             timer: EventKind::ReceiverTimer(slot),
             parked: None,
-            shim,
+            agent,
         };
         let standing = protocols.visit(self.receiver, drive);
         Standing { has_message: self.messages.has_done(standing.bytes), ..standing }
-    }
-
-    /// Sends a packet of the end that its shim held back.
-    pub fn release(&mut self, slot: FlowSlot, packet: Packet, extra: &Extra, net: &mut Network) {
-        self.end.send(&packet, Addition::New(extra), slot, net);
     }
 
     /// Returns the values that a sampled series shows of the end.
@@ -397,7 +415,7 @@ mod tests {
                 input,
                 timer: EventKind::SenderTimer(flow),
                 parked: None,
-                shim: None,
+                agent: None,
             };
             drive.common(&mut self.sleeper, |sleeper| (Time::MAX, sleeper.next_timeout()));
         }

@@ -1,13 +1,13 @@
-//! The driver of hosts: packets reach their ends, ports take turns among flows, timers wake ends and shims.
+//! The driver of hosts: packets reach their ends, ports take turns among flows, timers wake ends and agents.
 
+use super::agents::Agents;
 use super::drive::{Input, Standing};
 use super::ends::{Ends, Receiving, Sending};
-use super::shims::Shims;
 use crate::engine::{AHEAD, EventKind, exceeds_cache, prefetch_lines};
-use crate::ids::{ClassId, FlowSlot, HostId, IdVec, NicId, PacketId, ShimId};
+use crate::ids::{ClassId, FlowSlot, HostId, IdVec, NicId, PacketId};
 use crate::model::{Delay, Model};
 use crate::net::{ControlWork, Network, fetch, pipeline};
-use clearway_proto::{Entity, Rng, Shim};
+use clearway_proto::{Agent, Entity, Order, Rng};
 use clearway_topology::{PortId, Topology};
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,8 @@ pub struct Hosts {
     pub senders: Ends<Sending>,
     /// The receiving ends.
     pub receivers: Ends<Receiving>,
-    /// The shims of hosts.
-    pub shims: Shims,
+    /// The agents of hosts.
+    pub agents: Agents,
     /// The flows of ends that came to need nothing more, since the last look.
     pub finished: Vec<FlowSlot>,
     /// The randomness of the processing delays of each host.
@@ -42,7 +42,7 @@ impl Hosts {
         Hosts {
             senders: Ends::default(),
             receivers: Ends::default(),
-            shims: Shims::new(&model.traffic),
+            agents: Agents::new(&model.traffic),
             finished: Vec::new(),
             rngs: (0..model.topology.hosts() as u64).map(stream).collect(),
             delay: model.host.processing_delay.clone(),
@@ -152,9 +152,11 @@ impl Hosts {
         let (sending, protocols) =
             self.senders.with_protocols(slot).expect("a flow leaves the round robin before it ends");
         debug_assert_eq!(sending.end.host.node(), net.ports[port].owner, "a flow in another host's turn");
-        let Some(pulled) = sending.pull(protocols, slot, class, net) else { return false };
+        let agent = self.agents.of_sender(slot).filter(|&id| self.agents.get_mut(id).agent.sees_data());
+        let sees = agent.map(|id| &mut self.agents.get_mut(id).agent);
+        let Some(pulled) = sending.pull(protocols, slot, class, net, sees) else { return false };
         if pulled.more {
-            net.nics[nic].push(class, slot);
+            self.wait(slot, nic, class, net);
         } else if let Some(at) = pulled.parks_until {
             net.nics[nic].park(class, slot, at);
             net.parked_until = net.parked_until.max(at);
@@ -165,13 +167,47 @@ impl Hosts {
         if pulled.port != port {
             // The path starts at another port of a host that has several.
             pipeline::hand_aside(net, pulled.port, pulled.id);
-            return false;
+        } else {
+            pipeline::transmit_pulled(net, port, class, pulled.id);
         }
-        pipeline::transmit_pulled(net, port, class, pulled.id);
-        true
+        if let Some(id) = agent {
+            self.ask_agent(id, net);
+        }
+        pulled.port == port
     }
 
-    /// Drives a sending end. Returns its state, unless the flow is over.
+    /// Lets a flow wait for its turn in a class of a NIC, where the order of the class puts it.
+    #[inline(always)]
+    fn wait(&mut self, slot: FlowSlot, nic: NicId, class: ClassId, net: &mut Network) {
+        match net.nics[nic].order(class) {
+            Order::InTurn => net.nics[nic].push(class, slot),
+            order => {
+                let key = self.key(slot, order);
+                net.nics[nic].push_by_key(class, slot, key);
+            }
+        }
+    }
+
+    /// Returns the key of a flow in an order.
+    #[cold]
+    #[inline(never)]
+    fn key(&mut self, slot: FlowSlot, order: Order) -> u64 {
+        let (sending, protocols) =
+            self.senders.with_protocols(slot).expect("a flow leaves its NIC before it ends");
+        sending.key(protocols, order)
+    }
+
+    /// Moves a flow that waits for its turn to where its class puts it after an input.
+    #[inline(always)]
+    fn reorder(&mut self, slot: FlowSlot, port: PortId, class: ClassId, net: &mut Network) {
+        let order = net.nic(port).order(class);
+        if order != Order::InTurn {
+            let key = self.key(slot, order);
+            net.nic(port).rekey(class, slot, key);
+        }
+    }
+
+    /// Drives a sending end. Returns its state, unless the flow is over or its agent consumed the packet.
     #[inline]
     pub fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> Option<Standing> {
         let (sending, protocols) = self.senders.with_protocols(slot)?;
@@ -179,17 +215,39 @@ impl Hosts {
             let now = net.now();
             net.nic(net.paths.first_port(sending.end.route)).settle_through(now);
         }
-        let standing = sending.drive(protocols, slot, input, net);
-        if standing.wants_transmit && !sending.end.in_turn {
-            sending.end.in_turn = true;
+        let id = self.agents.of_sender(slot);
+        let mut passed = None;
+        let mut agent = id.map(|id| self.agents.get_mut(id));
+        let input = match &mut agent {
+            None => Some(input),
+            Some(agent) => agent.show(&mut sending.end, slot, sending.written, input, &mut passed, net),
+        };
+        let Some(input) = input else {
+            self.ask_agent(id?, net);
+            return None;
+        };
+        let is_cut = matches!(input, Input::Truncate);
+        let standing = sending.drive(protocols, slot, input, net, agent.as_mut().map(|host| &mut host.agent));
+        if let Some(host) = agent.filter(|_| is_cut) {
+            host.agent.handle_length(slot.to_bits(), standing.total, true, net.now());
+        }
+        if standing.wants_transmit {
             let (port, class) = (net.paths.first_port(sending.end.route), sending.end.classes.data);
-            self.take_turn(port, class, slot, net);
+            if sending.end.in_turn {
+                self.reorder(slot, port, class, net);
+            } else {
+                sending.end.in_turn = true;
+                self.take_turn(port, class, slot, net);
+            }
         }
         if standing.wants_unscheduled {
             self.want_unscheduled(slot, net);
         }
         if standing.has_finished {
             self.finished.push(slot);
+        }
+        if let Some(id) = id {
+            self.ask_agent(id, net);
         }
         Some(standing)
     }
@@ -229,7 +287,8 @@ impl Hosts {
         let now = net.now();
         let nic = net.nic(port);
         nic.settle_before(now);
-        nic.push(class, slot);
+        let nic = net.ports[port].nic.expect("a host's port has a NIC");
+        self.wait(slot, nic, class, net);
         self.use_port(port, net);
     }
 
@@ -241,16 +300,22 @@ impl Hosts {
         while has_more {
             let ends = self.senders.with_protocols(slot);
             let (sending, protocols) = ends.expect("a flow sends before it ends");
-            let Some(pulled) = sending.pull(protocols, slot, class, net) else { return };
+            let agent = self.agents.of_sender(slot).filter(|&id| self.agents.get_mut(id).agent.sees_data());
+            let sees = agent.map(|id| &mut self.agents.get_mut(id).agent);
+            let Some(pulled) = sending.pull(protocols, slot, class, net, sees) else { return };
             if pulled.has_finished {
                 self.finished.push(slot);
             }
             has_more = pulled.more;
             pipeline::hand_aside(net, pulled.port, pulled.id);
+            if let Some(id) = agent {
+                self.ask_agent(id, net);
+            }
         }
     }
 
-    /// Drives a receiving end. Returns its state, unless the flow is over or its timer was overtaken.
+    /// Drives a receiving end. Returns its state, unless the flow is over, its timer was overtaken, or its agent consumed
+    /// the packet.
     #[inline]
     pub fn drive_receiver(
         &mut self,
@@ -262,48 +327,14 @@ impl Hosts {
         if matches!(input, Input::Timer) && !receiving.end.timer.fires(net.now()) {
             return None;
         }
-        let standing = match receiving.shim {
+        let standing = match receiving.agent {
             None => receiving.drive(protocols, slot, input, net, None),
-            Some(shim) => self.drive_behind_shim(slot, shim, input, net)?,
+            Some(agent) => self.drive_behind_agent(slot, agent, input, net)?,
         };
         if standing.has_finished {
             self.finished.push(slot);
         }
         Some(standing)
-    }
-
-    /// Drives the receiving end of a flow that has a shim, and lets the shim release what it may.
-    #[inline(never)]
-    fn drive_behind_shim(
-        &mut self,
-        slot: FlowSlot,
-        id: ShimId,
-        input: Input<'_>,
-        net: &mut Network,
-    ) -> Option<Standing> {
-        let shim = &mut self.shims.get_mut(id).shim;
-        if let Input::Packet(packet, _) = &input {
-            shim.handle_incoming(slot.to_bits(), packet, net.now());
-        }
-        let (receiving, protocols) = self.receivers.with_protocols(slot)?;
-        let standing = receiving.drive(protocols, slot, input, net, Some(shim));
-        self.release_held(id, net);
-        Some(standing)
-    }
-
-    /// Sends what a shim releases now, and sees to it that the shim is woken for the rest. What it holds is not yet
-    /// sent: it stands in no book.
-    fn release_held(&mut self, id: ShimId, net: &mut Network) {
-        let now = net.now();
-        let host = self.shims.get_mut(id);
-        while let Some((flow, packet, extra)) = host.shim.poll_release(now) {
-            let slot = FlowSlot::from_bits(flow);
-            let end = self.receivers.get_mut(slot).expect("a shim forgets a flow before its place is empty");
-            end.release(slot, packet, &extra, net);
-        }
-        if let Some(at) = host.arm(now) {
-            net.agenda.at_host(host.host, at, EventKind::ShimTimer(id));
-        }
     }
 
     /// A timer event of a sending end came. Returns whether the end must be driven.
@@ -316,20 +347,17 @@ impl Hosts {
         wakes
     }
 
-    /// A timer event of a shim came.
-    pub fn wake_shim(&mut self, id: ShimId, net: &mut Network) {
-        if self.shims.get_mut(id).wake(net.now()) {
-            self.release_held(id, net);
-        }
-    }
-
-    /// Removes the sending end of a flow that is over at both ends and in the network: its host's ports forget it.
+    /// Removes the sending end of a flow that is over at both ends and in the network: its agent and its host's ports forget
+    /// it.
     pub fn remove_sender(
         &mut self,
         slot: FlowSlot,
         net: &mut Network,
         topology: &Topology,
     ) -> Option<Sending> {
+        let agent = self.agents.of_sender(slot);
+        self.forget_at(agent, slot, net);
+        self.agents.set_of_sender(slot, None);
         let sending = self.senders.remove(slot)?;
         // The last wish of an end may have been to send something that has arrived in the meantime.
         let turns = [
@@ -343,12 +371,10 @@ impl Hosts {
         Some(sending)
     }
 
-    /// Removes the receiving end of a flow that is over at both ends and in the network: its shim forgets it.
+    /// Removes the receiving end of a flow that is over at both ends and in the network: its agent forgets it.
     pub fn remove_receiver(&mut self, slot: FlowSlot, net: &mut Network) -> Option<Receiving> {
-        if let Some(shim) = self.receivers.get(slot)?.shim {
-            self.shims.get_mut(shim).shim.forget(slot.to_bits());
-            self.release_held(shim, net);
-        }
+        let agent = self.receivers.get(slot)?.agent;
+        self.forget_at(agent, slot, net);
         self.receivers.remove(slot)
     }
 }

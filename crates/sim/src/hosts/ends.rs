@@ -3,7 +3,7 @@
 
 use super::messages::Messages;
 use crate::classes::Classes;
-use crate::ids::{EndId, FlowSlot, HostId, IdVec, ShimId, TrafficId};
+use crate::ids::{AgentId, EndId, FlowSlot, HostId, IdVec, TrafficId};
 use crate::net::Route;
 use crate::timer::Timer;
 use clearway_proto::{Place, Receivers, Rng, Senders, Stats};
@@ -86,8 +86,9 @@ pub struct Receiving {
     traffic: TrafficId,
     /// The number of the flow there.
     number: u64,
-    /// The shim between the end and the network, if there is one.
-    pub shim: Option<ShimId>,
+    /// The agent between the end and its host's NIC, if there is one. [`Agents`](super::agents::Agents) knows those of
+    /// sending ends, which few flows have.
+    pub agent: Option<AgentId>,
     /// The messages that are not yet delivered in full.
     pub messages: Messages,
 }
@@ -108,9 +109,9 @@ impl Sending {
 
 impl Receiving {
     /// Returns a receiving end that waits for no message yet.
-    pub fn new(receiver: Place, end: End, name: FlowName, shim: Option<ShimId>) -> Receiving {
+    pub fn new(receiver: Place, end: End, name: FlowName, agent: Option<AgentId>) -> Receiving {
         let FlowName { traffic, number } = name;
-        Receiving { receiver, end, traffic, number, shim, messages: Messages::default() }
+        Receiving { receiver, end, traffic, number, agent, messages: Messages::default() }
     }
 
     /// Returns the name of the flow.

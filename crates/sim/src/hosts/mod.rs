@@ -7,10 +7,12 @@
 //! | `drive.rs` | one end through one input: what it sends enters the network, its timer is set |
 //! | `pull.rs` | the turn of a sending end: it is asked for a packet of data |
 //! | `parking.rs` | flows that their port's wake-up serves, instead of one of their own |
-//! | `shims.rs` | shims between receivers and NICs |
+//! | `agents.rs`, `agent_driver.rs` | agents between the ends of a host and its NIC, and how they are driven |
 //! | `recut.rs` | the hosts of a run that goes on in other parts |
 //! | `driver.rs` | [`Hosts`], which owns all of these: packets that arrive, turns to send, timers |
 
+mod agent_driver;
+mod agents;
 mod drive;
 mod driver;
 mod ends;
@@ -19,7 +21,6 @@ mod messages;
 mod parking;
 mod pull;
 mod recut;
-mod shims;
 
 pub use drive::Input;
 pub use driver::Hosts;

@@ -5,7 +5,7 @@ use super::ends::Sending;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, PacketId};
 use crate::net::{Addition, Network, Paths};
-use clearway_proto::{Cx, Extra, Packet, Sender, SenderVisitor, Senders};
+use clearway_proto::{Agent, AnyAgent, Cx, Extra, Order, Packet, Sender, SenderVisitor, Senders};
 use clearway_topology::PortId;
 use clearway_units::Time;
 
@@ -58,7 +58,8 @@ impl SenderVisitor for Poll<'_> {
 }
 
 impl Sending {
-    /// Asks the end for a packet of a class of data, and notes whether it still waits for its turn there.
+    /// Asks the end for a packet of a class of data, and notes whether it still waits for its turn there. The packet passes
+    /// the agent, if one sees data.
     #[inline(always)]
     pub fn pull(
         &mut self,
@@ -66,18 +67,25 @@ impl Sending {
         slot: FlowSlot,
         class: ClassId,
         net: &mut Network,
+        agent: Option<&mut AnyAgent>,
     ) -> Option<Pulled> {
         let end = &mut self.end;
         let is_unscheduled = class != end.classes.data;
         let cx = end.context(net.now());
-        let polled = protocols.visit(self.sender, Poll { cx, is_unscheduled });
+        let mut polled = protocols.visit(self.sender, Poll { cx, is_unscheduled });
         let is_in_turn = if is_unscheduled { &mut end.unscheduled_in_turn } else { &mut end.in_turn };
         *is_in_turn = polled.more;
-        let (Some(packet), (turn, other)) = (&polled.packet, polled.turns) else { return None };
+        let (Some(packet), (turn, other)) = (&mut polled.packet, polled.turns) else { return None };
+        if let Some(agent) = agent {
+            agent.handle_data(slot.to_bits(), packet, net.now());
+        }
         let way = Paths::choose(end.route, &mut end.rng);
         end.in_network += 1;
         let (id, port) = net.enter(packet, Addition::New(&Extra::None), slot, class, way);
-        let parks = turn != Time::MAX && !is_unscheduled && end.may_park(turn, other, port, packet.wire, net);
+        let parks = turn != Time::MAX
+            && !is_unscheduled
+            && end.may_park(turn, other, port, packet.wire, net)
+            && net.nic(port).order(class) == Order::InTurn;
         if parks {
             end.in_turn = true;
         } else {

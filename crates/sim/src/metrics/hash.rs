@@ -132,7 +132,7 @@ mod tests {
             measured,
             asked: Vec::new(),
             flow_control: None,
-            shims: Vec::new(),
+            agents: Vec::new(),
             packets: books.clone(),
             bytes: books.clone(),
             credits: books,

@@ -83,8 +83,8 @@ pub struct Summary {
     pub asked: Vec<TierShare>,
     /// The effects of priority flow control, if the network has it.
     pub flow_control: Option<FlowControlSummary>,
-    /// The counters of shims, by traffic entry and host.
-    pub shims: Vec<ShimSummary>,
+    /// The counters of agents, by traffic entry and host.
+    pub agents: Vec<AgentSummary>,
     /// The books of packets, as (name of a line, count), balanced.
     pub packets: Vec<(&'static str, u64)>,
     /// The books of payload bytes, balanced.
@@ -93,15 +93,15 @@ pub struct Summary {
     pub credits: Vec<(&'static str, u64)>,
 }
 
-/// The counters of the shim of one host and traffic entry.
+/// The counters of the agent of one host and traffic entry.
 #[derive(Clone, Debug)]
-pub struct ShimSummary {
-    /// The name of the first traffic entry whose flows have the shim's transport, with the same settings.
+pub struct AgentSummary {
+    /// The name of the first traffic entry whose flows have the agent's transport, with the same settings.
     pub traffic: String,
     /// The name of the host.
     pub host: String,
     /// The counters.
-    pub stats: clearway_proto::ShimStats,
+    pub stats: clearway_proto::AgentStats,
 }
 
 /// The reason for which a run ended.

@@ -6,7 +6,6 @@ use crate::model::Model;
 use crate::net::{DropReason, Networks};
 use crate::traffic::tier_name;
 use clearway_topology::{NodeId, PortId};
-use clearway_units::sort_by_key;
 
 /// Returns the table of output ports, in the order of their ids, with what was measured of each in the window.
 pub fn port_table(model: &Model, nets: &Networks, measured: Vec<PortWindow>) -> Table {
@@ -120,7 +119,7 @@ impl Ports<'_> {
     /// Returns all pairs of tiers that ports join, in order.
     fn tiers(&self) -> Vec<(u8, u8)> {
         let mut tiers: Vec<(u8, u8)> = self.nets.ports().map(|port| self.tier(port)).collect();
-        sort_by_key(&mut tiers, |tiers| *tiers);
+        tiers.sort();
         tiers.dedup();
         tiers
     }

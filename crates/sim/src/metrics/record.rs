@@ -67,7 +67,7 @@ pub fn slowdown(fct: Span, ideal: Span) -> f64 {
 
 /// Returns the table of flows, in the order of their starts and then of their numbers.
 pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
-    clearway_units::sort_by_key(&mut records, Record::order);
+    records.sort_by_key(Record::order);
     let flows = Flows { model, records: &records };
     let columns =
         flows.places().into_iter().chain(flows.times()).chain(flows.packets()).chain(flows.credits());

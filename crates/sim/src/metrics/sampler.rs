@@ -224,7 +224,7 @@ impl Sampler {
                 let is_possible = |why: DropReason| match why {
                     DropReason::Buffer | DropReason::Credit => true,
                     DropReason::Loss => !at.model.loss.is_empty(),
-                    DropReason::Down => !at.model.faults.is_empty(),
+                    DropReason::Down => at.model.faults.iter().any(|fault| fault.is_up().is_some()),
                     DropReason::Vote => {
                         at.model.switch.mechanism.as_ref().is_some_and(|mechanism| mechanism.info().drops)
                     }

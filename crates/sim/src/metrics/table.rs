@@ -1,7 +1,6 @@
 //! Tables of results as columns, from which data frames, Parquet files and the hash are made.
 
 use super::hash::Hashed;
-use clearway_units::map_of;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -230,7 +229,7 @@ impl Values {
             (Values::Text(values, names), Values::Text(more, other)) if names == other => values.extend(more),
             (Values::Text(values, names), Values::Text(more, other)) => {
                 let mut known: BTreeMap<String, u32> =
-                    map_of((0..).zip(names.iter()).map(|(at, name)| (name.clone(), at)));
+                    (0..).zip(names.iter()).map(|(at, name)| (name.clone(), at)).collect();
                 let places: Vec<u32> = other
                     .iter()
                     .map(|name| {

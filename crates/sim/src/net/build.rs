@@ -24,7 +24,7 @@ use crate::ids::{ClassId, Id, IdVec, PartId, QueueId};
 use crate::model::{Class, Model, PortModel, Traffic};
 use crate::trace::Recorder;
 use clearway_proto::port::MarkAt;
-use clearway_proto::{AnyMechanismConfig, Entity, Rng};
+use clearway_proto::{AnyMechanismConfig, Entity, Order, Rng};
 use clearway_topology::{NodeId, PortId};
 use clearway_units::{Bytes, Span, Time};
 
@@ -79,6 +79,7 @@ impl Network {
         };
         net.lone_class = net.arbiter.only(false).filter(|_| matches!(net.memory, Memory::Apart));
         let may_be_plain = net.may_be_plain(model);
+        let orders = model.orders();
         for (number, port) in topology.ports().iter().enumerate() {
             let id = PortId::from_index(number);
             let made = if !is_here(port.from) {
@@ -86,13 +87,16 @@ impl Network {
             } else if may_be_plain[id] && !model.topology.is_host(port.from) {
                 net.build_plain_port(model, id, port)
             } else {
-                net.build_port(model, id, port)
+                net.build_port(model, &orders, id, port)
             };
             net.ports.push(made);
         }
         for &(port, probability) in &model.loss {
             let rng = Rng::stream(model.seed, Entity::Port, port.0 as u64);
             net.ports[port].special.loss = Some(net.losses.push(Loss { probability, rng }));
+        }
+        for fault in model.faults.iter().filter(|fault| fault.is_up().is_none()) {
+            net.ports[fault.port].let_rate_change(model.framing, model.whole_ns);
         }
         if let Some(recorder) = &net.tap {
             for (port, out) in net.ports.enumerate_mut() {
@@ -145,7 +149,13 @@ impl Network {
     }
 
     /// A port that is not plain, whose parts are added to the network.
-    fn build_port(&mut self, model: &Model, id: PortId, port: &clearway_topology::Port) -> Port {
+    fn build_port(
+        &mut self,
+        model: &Model,
+        orders: &[Order],
+        id: PortId,
+        port: &clearway_topology::Port,
+    ) -> Port {
         let is_host = model.topology.is_host(port.from);
         let kind: &PortModel = if is_host { &model.host.port } else { &model.switch };
         let queues = QueueId::from_index(self.queues.len());
@@ -157,7 +167,7 @@ impl Network {
         made.credits = kind.credit.map(|limit| self.credits.add_port(limit, kind, port.rate, stream));
         made.special.instance = self.instance(is_host, made.credits.is_some());
         if is_host {
-            made.nic = Some(self.nics.push(Nic::new(kind.classes.len())));
+            made.nic = Some(self.nics.push(Nic::new(orders)));
             made.control.set(ControlWork::QUEUES_DATA, model.host.queues_data);
         } else if let Some(mechanism) = &kind.mechanism {
             let protocol = mechanism.build(port.rate);

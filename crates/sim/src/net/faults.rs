@@ -1,10 +1,11 @@
-//! Links that fail and recover.
+//! Links that fail and recover, or change their rate.
 
 use super::drop_reason::DropReason;
 use super::network::Network;
 use super::networks::Networks;
 use super::{pause, pipeline};
 use clearway_topology::PortId;
+use clearway_units::Rate;
 
 /// A link's direction fails, and what waited for it is lost; or it recovers. The parts of both its ends are told.
 pub fn set_up(nets: &mut Networks, port: PortId, up: bool) {
@@ -13,6 +14,13 @@ pub fn set_up(nets: &mut Networks, port: PortId, up: bool) {
     if ends[0] != ends[1] {
         pause::forget_pauses(&mut nets.parts[ends[1]], port);
     }
+}
+
+/// A link's direction has another rate from now on: the next frame leaves at it, while one that is leaving keeps its
+/// speed. All parts are told, since all of them may show frames on the link.
+pub fn set_rate(nets: &mut Networks, port: PortId, rate: Rate) {
+    let left = nets.of(port).ports[port].busy_until;
+    nets.parts.iter_mut().for_each(|net| net.ports[port].set_rate(rate, left));
 }
 
 /// As [`set_up`], in the part from which the direction leads away.

@@ -2,14 +2,15 @@
 
 use crate::model::truncated_time;
 use clearway_proto::{Framing, Rng};
-use clearway_units::{Bytes, Rate, Span};
+use clearway_units::{Bytes, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
 /// A link, and how the time is computed that a frame of any size takes on it: without a division, which costs more
 /// than all else that is done for a frame, for nearly all frames.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Link {
+    /// The rate at which the next frame is sent.
     rate: Rate,
     /// The times of the two sizes that nearly all frames have.
     full: Span,
@@ -18,8 +19,12 @@ pub struct Link {
     smallest_wire: u32,
     /// Drop the fraction of a nanosecond of a frame's time, as HPCC's ns-3 code does.
     whole_ns: bool,
+    /// Set if the times of frames do not follow from their bytes: they are cut to whole nanoseconds, or the rate changes.
+    is_timed: bool,
     /// The time that all frames took that were put on the link.
     busy: Span,
+    /// The rates that the link had before, each with the time by which the last frame at that rate has left, in order.
+    earlier: Vec<(Time, Rate)>,
 }
 
 impl Link {
@@ -32,13 +37,43 @@ impl Link {
             full_wire: framing.wire_max(),
             smallest_wire: framing.wire_min,
             whole_ns,
+            is_timed: whole_ns,
             busy: Span::ZERO,
+            earlier: Vec::new(),
+        }
+    }
+
+    /// Returns the link as one whose rate may change.
+    pub fn changing(self) -> Link {
+        Link { is_timed: true, ..self }
+    }
+
+    /// Frames that begin from now on are sent at another rate. Those that have begun have left by `left`.
+    pub fn set_rate(&mut self, rate: Rate, left: Time) {
+        debug_assert!(self.is_timed, "the times of its frames follow from their bytes");
+        self.earlier.push((left, self.rate));
+        self.rate = rate;
+        self.full = time_to_send(rate, self.full_wire, self.whole_ns);
+        self.smallest = time_to_send(rate, self.smallest_wire, self.whole_ns);
+    }
+
+    /// Returns whether the rate has changed yet.
+    pub fn has_changed(&self) -> bool {
+        !self.earlier.is_empty()
+    }
+
+    /// Returns the time that a frame of `wire` bytes took that has left at `done`, or leaves then: at the rate that the
+    /// link had when it began.
+    pub fn time_taken(&self, wire: u32, done: Time) -> Span {
+        match self.earlier.iter().find(|(left, _)| done <= *left) {
+            Some(&(_, rate)) => time_to_send(rate, wire, self.whole_ns),
+            None => self.time_to_send(wire),
         }
     }
 
     /// Returns the time that a byte takes, if the times of frames follow from it.
     pub fn byte_time(&self) -> Option<ByteTime> {
-        NonZeroU32::new(whole_byte(self.rate)).filter(|_| !self.whole_ns).map(ByteTime)
+        NonZeroU32::new(whole_byte(self.rate)).filter(|_| !self.is_timed).map(ByteTime)
     }
 
     /// A frame of `wire` bytes is put on the link. Returns the time that it takes to leave.
@@ -50,7 +85,7 @@ impl Link {
 
     /// Returns the time that all frames took that were put on the link, if it does not follow from their bytes.
     pub fn busy(&self) -> Option<Span> {
-        self.whole_ns.then_some(self.busy)
+        self.is_timed.then_some(self.busy)
     }
 
     /// Returns the time that a frame of `wire` bytes takes to leave.
@@ -143,5 +178,22 @@ mod tests {
             assert_eq!(link.busy(), busy, "123.04, 6.72 and 9.6 ns");
             assert_eq!(link.byte_time().is_none(), whole_ns);
         }
+    }
+
+    #[test]
+    fn a_link_that_becomes_slower_sends_the_next_frame_at_the_new_rate_and_counts_the_time_of_each() {
+        let at = |ns| Time::ZERO + Span::from_ns(ns);
+        let mut link = Link::new(Rate::gbps(100), Framing::ETHERNET, false).changing();
+        assert!(link.byte_time().is_none() && !link.has_changed());
+        assert_eq!(link.start_frame(125), Span::from_ns(10));
+        link.set_rate(Rate::gbps(10), at(30));
+        assert_eq!(link.start_frame(125), Span::from_ns(100));
+        assert_eq!(link.start_frame(1538), Span::from_ps(1_230_400), "the time of a full frame is another");
+        assert_eq!(link.start_frame(84), Span::from_ps(67_200), "that of the smallest, too");
+        link.set_rate(Rate::gbps(100), at(2_000));
+        assert_eq!(link.start_frame(125), Span::from_ns(10));
+        assert_eq!(link.busy(), Some(Span::from_ps(120_000 + 1_230_400 + 67_200)));
+        let taken = [30, 31, 2_000, 2_001].map(|done| link.time_taken(125, at(done)));
+        assert_eq!(taken, [10, 100, 100, 10].map(Span::from_ns));
     }
 }

@@ -1,24 +1,41 @@
-//! NICs: the flows of a host that wait for their turn to send a data packet.
+//! NICs: the flows of a host that wait to send a data packet, each class in the order that its transports ask for.
 
 use crate::ids::{ClassId, FlowSlot, IdVec, NicId};
+use clearway_proto::Order;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// The round robin of a host's port: flows with data to send, by class. A flow stands in it at most once for each
-/// class.
+/// The flows of a host's port that have data to send, by class. A flow stands there at most once for each class. In a
+/// class with an order other than [`Order::InTurn`] flows stand by their keys, which the driver of the hosts asks for: the
+/// lowest goes first, and flows of one key take turns.
 ///
 /// A flow whose pace ends just before its own frame has left is *parked* here, instead of being woken for its pace when
 /// the port can't send yet: it joins the others at the end of its pace, but only when somebody looks.
 #[derive(Serialize, Deserialize)]
 pub struct Nic {
-    ready: IdVec<ClassId, VecDeque<FlowSlot>>,
-    /// The number of flows in the round robin, the one that is parked included.
+    ready: IdVec<ClassId, Ready>,
+    /// The number of flows that wait, the one that is parked included.
     waiting: usize,
     parked: Option<Parked>,
 }
 
-/// A flow that joins the round robin of a class at the end of its pace.
+/// The flows of a class that may send now, the next one first.
+#[derive(Clone, Serialize, Deserialize)]
+struct Ready {
+    order: Order,
+    turns: VecDeque<Turn>,
+}
+
+/// A flow that waits for its turn.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Turn {
+    flow: FlowSlot,
+    /// The place of the flow in the order of its class; 0 in [`Order::InTurn`].
+    key: u64,
+}
+
+/// A flow that joins the others of a class at the end of its pace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Parked {
     /// The end of the pace.
@@ -32,19 +49,46 @@ pub struct Parked {
 pub type Nics = IdVec<NicId, Nic>;
 
 impl Nic {
-    /// Returns a NIC with so many classes, for which no flow waits.
-    pub fn new(classes: usize) -> Nic {
-        Nic { ready: vec![VecDeque::new(); classes].into(), waiting: 0, parked: None }
+    /// Returns a NIC whose classes have these orders, for which no flow waits.
+    pub fn new(orders: &[Order]) -> Nic {
+        let ready = |&order: &Order| Ready { order, turns: VecDeque::new() };
+        Nic { ready: orders.iter().map(ready).collect(), waiting: 0, parked: None }
     }
 
-    /// Puts a flow at the end of the round robin.
+    /// Returns the order of a class.
+    #[inline(always)]
+    pub fn order(&self, class: ClassId) -> Order {
+        self.ready[class].order
+    }
+
+    /// Puts a flow behind all others of its class, whose order is [`Order::InTurn`].
     #[inline(always)]
     pub fn push(&mut self, class: ClassId, flow: FlowSlot) {
-        self.ready[class].push_back(flow);
+        debug_assert_eq!(self.order(class), Order::InTurn, "other orders ask for a key");
+        self.ready[class].turns.push_back(Turn { flow, key: 0 });
         self.waiting += 1;
     }
 
-    /// Parks a flow whose pace ends at `at`.
+    /// Puts a flow behind those of its class whose keys are not larger.
+    pub fn push_by_key(&mut self, class: ClassId, flow: FlowSlot, key: u64) {
+        let turns = &mut self.ready[class].turns;
+        let at = turns.partition_point(|turn| turn.key <= key);
+        turns.insert(at, Turn { flow, key });
+        self.waiting += 1;
+    }
+
+    /// Moves a flow that waits in a class, if it does, to where it belongs by its present key.
+    pub fn rekey(&mut self, class: ClassId, flow: FlowSlot, key: u64) {
+        let turns = &mut self.ready[class].turns;
+        let Some(at) = turns.iter().position(|turn| turn.flow == flow) else { return };
+        if turns[at].key != key {
+            turns.remove(at);
+            self.waiting -= 1;
+            self.push_by_key(class, flow, key);
+        }
+    }
+
+    /// Parks a flow of a class in turn, whose pace ends at `at`.
     #[inline]
     pub fn park(&mut self, class: ClassId, flow: FlowSlot, at: Time) {
         debug_assert!(self.parked.is_none(), "a frame of one flow is on the link");
@@ -56,7 +100,7 @@ impl Nic {
     #[inline]
     pub fn settle_before(&mut self, time: Time) {
         if let Some(parked) = self.parked.take_if(|parked| parked.at < time) {
-            self.ready[parked.class].push_back(parked.flow);
+            self.ready[parked.class].turns.push_back(Turn { flow: parked.flow, key: 0 });
         }
     }
 
@@ -80,9 +124,9 @@ impl Nic {
     /// Takes the flow whose turn it is.
     #[inline]
     pub fn pop(&mut self, class: ClassId) -> Option<FlowSlot> {
-        let flow = self.ready[class].pop_front()?;
+        let turn = self.ready[class].turns.pop_front()?;
         self.waiting -= 1;
-        Some(flow)
+        Some(turn.flow)
     }
 
     /// Takes the flow that was parked, if its pace ended before `time` and no other flow waits: the same flow as if it had
@@ -102,10 +146,10 @@ impl Nic {
         if self.parked.is_some_and(|parked| (parked.class, parked.flow) == (class, flow)) {
             return self.unpark();
         }
-        let ready = &mut self.ready[class];
-        self.waiting -= ready.len();
-        ready.retain(|&waiting| waiting != flow);
-        self.waiting += ready.len();
+        let turns = &mut self.ready[class].turns;
+        self.waiting -= turns.len();
+        turns.retain(|turn| turn.flow != flow);
+        self.waiting += turns.len();
     }
 
     /// Returns whether a flow waits in any class.
@@ -117,7 +161,7 @@ impl Nic {
     /// Returns whether a flow waits in a class.
     #[inline]
     pub fn has(&self, class: ClassId) -> bool {
-        !self.ready[class].is_empty()
+        !self.ready[class].turns.is_empty()
     }
 }
 
@@ -130,7 +174,7 @@ mod tests {
     fn flows_take_turns_and_one_that_leaves_is_passed_over() {
         let flows = [0, 1, 2].map(FlowSlot::from_index);
         let class = ClassId::from_index(1);
-        let mut nic = Nic::new(2);
+        let mut nic = Nic::new(&[Order::InTurn; 2]);
         flows.iter().for_each(|&flow| nic.push(class, flow));
         nic.leave(class, flows[1]);
         assert!(nic.has(class) && !nic.has(ClassId::FIRST));
@@ -142,7 +186,7 @@ mod tests {
     fn a_parked_flow_joins_the_others_once_its_pace_has_ended() {
         let [first, parked, last] = [0, 1, 2].map(FlowSlot::from_index);
         let (class, at) = (ClassId::FIRST, Time::from_ps(5));
-        let mut nic = Nic::new(1);
+        let mut nic = Nic::new(&[Order::InTurn]);
         nic.park(class, parked, at);
         nic.settle_before(at);
         assert!(nic.has_any() && !nic.has(class));
@@ -156,7 +200,7 @@ mod tests {
     #[test]
     fn a_parked_flow_is_taken_directly_if_its_pace_has_ended_and_no_other_flow_waits() {
         let (mut nic, class, [parked, other]) =
-            (Nic::new(1), ClassId::FIRST, [3, 4].map(FlowSlot::from_index));
+            (Nic::new(&[Order::InTurn]), ClassId::FIRST, [3, 4].map(FlowSlot::from_index));
         let at = Time::from_ps;
         nic.park(class, parked, at(5));
         assert_eq!(nic.pop_parked(at(5)), None, "its pace has not ended");
@@ -169,12 +213,30 @@ mod tests {
 
     #[test]
     fn a_parked_flow_that_ends_leaves_nothing_behind() {
-        let mut nic = Nic::new(1);
+        let mut nic = Nic::new(&[Order::InTurn]);
         nic.park(ClassId::FIRST, FlowSlot::from_index(3), Time::from_ps(5));
         nic.leave(ClassId::FIRST, FlowSlot::from_index(2));
         assert!(nic.has_any(), "another flow left");
         nic.leave(ClassId::FIRST, FlowSlot::from_index(3));
         nic.settle_through(Time::from_ps(5));
         assert!(!nic.has_any() && !nic.has(ClassId::FIRST));
+    }
+
+    #[test]
+    fn flows_in_an_order_go_by_their_keys_and_take_turns_among_equals() {
+        let (mut nic, class) = (Nic::new(&[Order::FewestRemaining]), ClassId::FIRST);
+        let flows = [0, 1, 2, 3].map(FlowSlot::from_index);
+        for (flow, key) in flows.into_iter().zip([30, 20, 20, 10]) {
+            nic.push_by_key(class, flow, key);
+        }
+        assert_eq!(nic.pop(class), Some(flows[3]));
+        assert_eq!(nic.pop(class), Some(flows[1]), "it came before its equal");
+        nic.push_by_key(class, flows[1], 20);
+        nic.rekey(class, flows[0], 5);
+        nic.rekey(class, flows[2], 20);
+        nic.rekey(class, flows[3], 1);
+        assert_eq!(nic.pop(class), Some(flows[0]), "it has come to need less");
+        assert_eq!([nic.pop(class), nic.pop(class)], [Some(flows[2]), Some(flows[1])]);
+        assert!(!nic.has_any(), "a flow that does not wait is not added by its key");
     }
 }

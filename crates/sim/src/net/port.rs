@@ -49,9 +49,10 @@ pub struct Port {
     pub paused: ClassSet,
     /// The parts of the port that packets meet on the slow path.
     pub special: Special,
-    /// The rate of the link.
+    /// The rate of the link by the topology, also while a fault has it send at another one.
     pub rate: Rate,
-    /// The link, if it must be asked how long a frame takes.
+    /// The link, if it must be asked how long a frame takes: its times are cut to whole nanoseconds, are no whole number of
+    /// picoseconds a byte, or its rate changes.
     link: Option<Box<Link>>,
 }
 
@@ -228,6 +229,25 @@ impl Port {
         }
     }
 
+    /// Lets faults change the rate at which the port sends.
+    pub fn let_rate_change(&mut self, framing: Framing, whole_ns: bool) {
+        self.byte_time = None;
+        self.link = Some(Box::new(Link::new(self.rate, framing, whole_ns).changing()));
+    }
+
+    /// The port sends frames at another rate from now on. The last one that it began has left by `left`.
+    pub fn set_rate(&mut self, rate: Rate, left: Time) {
+        debug_assert!(self.plain.is_none(), "a port that faults concern is not plain");
+        self.link.as_mut().expect("a link whose rate changes is kept").set_rate(rate, left);
+    }
+
+    /// Takes over the rates that the same port has had, from the part of the network that it belongs to.
+    pub fn take_over_rates(&mut self, own: &Port) {
+        if own.link.as_ref().is_some_and(|link| link.has_changed()) {
+            self.link.clone_from(&own.link);
+        }
+    }
+
     /// Takes over what happened to the same port of a network that is cut otherwise. What follows from the model and from
     /// the cut, such as the places of its queues, stays.
     pub fn take_over(&mut self, old: &mut Port) {
@@ -265,6 +285,14 @@ impl Port {
             return byte.of_frame(wire);
         }
         self.link.as_ref().expect("a link that must be asked is kept").time_to_send(wire)
+    }
+
+    /// Returns the time that a frame of `wire` bytes took that has left at `done`, or leaves then.
+    pub fn time_taken(&self, wire: u32, done: Time) -> Span {
+        match &self.link {
+            Some(link) => link.time_taken(wire, done),
+            None => self.time_to_send(wire),
+        }
     }
 
     /// Puts a frame on the link at `start`, when it is free. Returns when it reaches the other end.

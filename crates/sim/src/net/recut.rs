@@ -1,7 +1,7 @@
 //! Networks of a run that goes on in other parts than those in which it was: what ports, links and switches hold comes to
 //! the parts in which their nodes now lie.
 //!
-//! Packets get other ids, as do the shims of hosts and the mechanisms of ports, whose events follow them. The events of one
+//! Packets get other ids, as do the agents of hosts and the mechanisms of ports, whose events follow them. The events of one
 //! entity lie in one part, in which they keep their order, and no other order has a meaning.
 
 use super::boundaries;
@@ -11,15 +11,15 @@ use super::network::Network;
 use super::networks::Networks;
 use super::slab::Slab;
 use crate::engine::{Agenda, EventKind};
-use crate::ids::{FlowSlot, IdVec, ShimId, TrafficId};
+use crate::ids::{AgentId, FlowSlot, IdVec, TrafficId};
 use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::Time;
 use std::mem::{swap, take};
 
 /// What a run knows of events of which ports know nothing.
 pub struct Elsewhere<'a> {
-    /// The shims of the hosts of each old part, as they are numbered now.
-    pub shims: &'a [IdVec<ShimId, ShimId>],
+    /// The agents of the hosts of each old part, as they are numbered now.
+    pub agents: &'a [IdVec<AgentId, AgentId>],
     /// The host that sends a flow.
     pub sender_of: &'a dyn Fn(FlowSlot) -> NodeId,
     /// The client of the rounds of a traffic entry.
@@ -46,18 +46,19 @@ pub fn take_over(nets: &mut Networks, mut old: Networks, topology: &Topology, el
     let Networks { parts, part_of } = old;
     for (number, part) in parts.into_iter().enumerate() {
         let was_there = |node: NodeId| part_in(&part_of, node) == number;
-        take_part(nets, part, &elsewhere.shims[number], was_there, topology, elsewhere);
+        take_part(nets, part, &elsewhere.agents[number], was_there, topology, elsewhere);
     }
+    tell_rates(nets);
     nets.set_now(now);
     debug_assert_eq!((nets.totals().launched(), packets(nets)), before, "nothing is lost or made up");
 }
 
-/// Takes over a part of other networks, the shims of whose hosts have these numbers now. `was_there` tells which nodes
+/// Takes over a part of other networks, the agents of whose hosts have these numbers now. `was_there` tells which nodes
 /// were in it.
 fn take_part(
     nets: &mut Networks,
     mut part: Network,
-    shims: &IdVec<ShimId, ShimId>,
+    agents: &IdVec<AgentId, AgentId>,
     was_there: impl Fn(NodeId) -> bool,
     topology: &Topology,
     elsewhere: &Elsewhere<'_>,
@@ -98,7 +99,7 @@ fn take_part(
         exchange: _,
     } = part;
     take_memory(nets, &memory, topology, was_there);
-    take_events(nets, agenda, &slab, shims, topology, elsewhere);
+    take_events(nets, agenda, &slab, agents, topology, elsewhere);
     for net in &mut nets.parts {
         net.parked_until = net.parked_until.max(parked_until);
         net.left_at = net.left_at.max(left_at);
@@ -131,7 +132,7 @@ fn take_events(
     nets: &mut Networks,
     mut agenda: Agenda,
     slab: &Slab,
-    shims: &IdVec<ShimId, ShimId>,
+    agents: &IdVec<AgentId, AgentId>,
     topology: &Topology,
     elsewhere: &Elsewhere<'_>,
 ) {
@@ -143,7 +144,7 @@ fn take_events(
             EventKind::Handle(_)
             | EventKind::SenderTimer(_)
             | EventKind::ReceiverTimer(_)
-            | EventKind::ShimTimer(_) => agenda.host_of(&event).node(),
+            | EventKind::AgentTimer(_) => agenda.host_of(&event).node(),
             EventKind::Traffic(traffic) => (elsewhere.client_of)(traffic),
             EventKind::Start(flow) => (elsewhere.sender_of)(flow),
         };
@@ -152,7 +153,7 @@ fn take_events(
         let kind = match event.kind() {
             EventKind::Arrive(id) => EventKind::Arrive(net.slab.bring(slab, id)),
             EventKind::Handle(id) => EventKind::Handle(net.slab.bring(slab, id)),
-            EventKind::ShimTimer(shim) => EventKind::ShimTimer(shims[shim]),
+            EventKind::AgentTimer(agent) => EventKind::AgentTimer(agents[agent]),
             EventKind::MechanismTimer(_) => {
                 let mechanism = net.ports[event.port()].special.mechanism;
                 EventKind::MechanismTimer(mechanism.expect("the port has one in every cut"))
@@ -165,6 +166,16 @@ fn take_events(
             | EventKind::Start(_)) => kind,
         };
         net.agenda.take_over(event.with_kind(kind));
+    }
+}
+
+/// Tells all parts which rates the links of others have had.
+fn tell_rates(nets: &mut Networks) {
+    for id in nets.ports() {
+        let owner = nets.part_of(nets.parts[0].ports[id].owner);
+        let (before, rest) = nets.parts.split_at_mut(owner);
+        let Some((own, after)) = rest.split_first_mut() else { continue };
+        before.iter_mut().chain(after).for_each(|net| net.ports[id].take_over_rates(&own.ports[id]));
     }
 }
 

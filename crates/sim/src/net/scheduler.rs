@@ -3,7 +3,6 @@
 use crate::ids::{ClassId, Id, IdVec};
 use crate::model::{Class, Model};
 use clearway_topology::PortId;
-use clearway_units::sort_by_key;
 use serde::{Deserialize, Serialize};
 
 /// The bytes that a class of data with weight 1 may send in a turn.
@@ -55,7 +54,7 @@ impl Order {
     /// weight.
     pub fn of(classes: &[(u8, u32)], quantum: i64) -> Order {
         let mut by_priority: Vec<usize> = (0..classes.len()).collect();
-        sort_by_key(&mut by_priority, |&index| (classes[index].0, index));
+        by_priority.sort_by_key(|&index| (classes[index].0, index));
         let mut groups: Vec<Vec<(ClassId, i64)>> = Vec::new();
         for index in by_priority {
             let member = (ClassId::from_index(index), classes[index].1 as i64);

@@ -216,7 +216,8 @@ fn launched_at<'a>(net: &Network, port: PortId, at: Time, routed: Option<&'a Rou
     let response = net.memory.control().filter(|_| routed.is_none()).map(|control| control.response());
     let wire = routed.map_or(PAUSE_WIRE, |routed| routed.packet.wire);
     let arrives = response.map_or(at, |response| at - response);
-    let start = arrives - out.delay - out.time_to_send(wire);
+    let done = arrives - out.delay;
+    let start = done - out.time_taken(wire, done);
     Launched { port, packet: routed, wire, start, arrives }
 }
 

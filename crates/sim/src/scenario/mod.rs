@@ -37,6 +37,7 @@ pub use error::ScenarioError;
 pub use files::{File, Files, LIST_MAX, ParquetReader, read_parquet_with};
 pub use packed::unpack;
 pub use reference::{TopologyInfo, reference, topologies, workloads};
+pub(crate) use resolve::{AllNeeds, classes_of, ports_for};
 pub use shapes::KindInfo;
 pub use tables::{KeyInfo, TableInfo, tables};
 pub use traffic::FLOWS_MAX;

@@ -9,7 +9,7 @@ use crate::engine::EventKind;
 use crate::hosts::{FlowName, Input};
 use crate::ids::{FlowSlot, TrafficId};
 use crate::net::Network;
-use clearway_units::{Span, Time, sort_by_key};
+use clearway_units::{Span, Time};
 
 fn progress_of(region: &mut Region, traffic: TrafficId) -> &mut RoundsState {
     region.rounds[traffic].as_mut().expect("the rounds are in this region")
@@ -28,7 +28,7 @@ pub fn start_round(region: &mut Region, traffic: TrafficId, net: &mut Network) {
         }
         let mut waiting: Vec<(Time, usize)> =
             (0..workers).map(|worker| (net.now() + state.rng.span_up_to(spread), worker)).collect();
-        sort_by_key(&mut waiting, |waiting| *waiting);
+        waiting.sort();
         state.waiting = waiting.into();
     }
     ask_those_due(region, traffic, net);

@@ -4,7 +4,7 @@ use super::rounds::has_requests;
 use super::router::Router;
 use super::source::Source;
 use crate::ids::{Id, TrafficId};
-use crate::model::{Fault, Flow, Model, Pattern};
+use crate::model::{Fault, Flow, LinkChange, Model, Pattern};
 use clearway_topology::routing::Routes;
 use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::{Bytes, Time};
@@ -72,17 +72,22 @@ impl Dead<'_> {
     /// Returns the links that lose all for good; `None` if there are none.
     fn of(model: &Model) -> Option<Dead<'_>> {
         let mut down = BTreeMap::new();
-        for fault in &model.faults {
-            let _ = if fault.up { down.remove(&fault.port) } else { down.insert(fault.port, *fault) };
+        // A link that only becomes slower goes on to deliver, and moves no path.
+        let failures: Vec<&Fault> = model.faults.iter().filter(|fault| fault.is_up().is_some()).collect();
+        for &fault in &failures {
+            match fault.change {
+                LinkChange::Down => down.insert(fault.port, *fault),
+                _ => down.remove(&fault.port),
+            };
         }
         let is_noticed = |fault: &Fault| fault.noticed.is_some();
-        let stays = !model.faults.iter().any(is_noticed);
+        let stays = !failures.iter().any(|fault| is_noticed(fault));
         let unnoticed: BTreeMap<PortId, Time> =
             down.values().filter(|_| stays).map(|fault| (fault.port, fault.at)).collect();
         // Where routing notices some failures and others not, paths may lead anywhere, and a flow may find a whole one.
         down.retain(|_, fault| is_noticed(fault));
         // While links fail and recover, paths come and go, and a flow may find one that is whole.
-        let loses_all = model.loss.iter().filter(|(_, share)| *share >= 1.0 && model.faults.is_empty());
+        let loses_all = model.loss.iter().filter(|(_, share)| *share >= 1.0 && failures.is_empty());
         let lost: BTreeSet<PortId> = loses_all.map(|(port, _)| *port).collect();
         if lost.is_empty() && down.is_empty() && unnoticed.is_empty() {
             return None;

@@ -122,7 +122,7 @@ impl Region {
     #[inline(never)]
     fn handle_other(&mut self, kind: EventKind, net: &mut Network) {
         match kind {
-            EventKind::ShimTimer(shim) => self.hosts.wake_shim(shim, net),
+            EventKind::AgentTimer(agent) => self.hosts.wake_agent(agent, net),
             EventKind::Traffic(traffic) => start_round(self, traffic, net),
             EventKind::Pause(port) => {
                 self.hosts.unpark(port, net);

@@ -7,13 +7,12 @@ use super::snapshots::{flow_counts, flow_snapshot, flow_stats};
 use super::state::{Progress, SimError, Simulation};
 use crate::hosts::FlowSnapshot;
 use crate::ids::Id;
-use crate::metrics::{Ended, Results, ShimSummary, Spooled, Summary, port_table};
+use crate::metrics::{AgentSummary, Ended, Results, Spooled, Summary, port_table};
 use crate::net::boundaries;
 use crate::trace::{TRACES_ARE_TAKEN, Trace};
 use crate::traffic::asked;
 use crate::warnings::warnings;
 use clearway_proto::Stats;
-use clearway_units::sort_by_key;
 use std::io;
 use std::mem::take;
 
@@ -92,14 +91,14 @@ fn close(sim: &mut Simulation, is_shown: bool) -> Result<Spooled, SimError> {
         )));
     }
     credits.extend([("used", used), ("wasted", wasted)]);
-    let mut shims: Vec<_> = sim.regions.iter().flat_map(|region| region.hosts.shims.stats()).collect();
-    sort_by_key(&mut shims, |&(traffic, host, _)| (traffic, host));
-    let shims = shims.into_iter().map(|(traffic, host, stats)| ShimSummary {
+    let mut agents: Vec<_> = sim.regions.iter().flat_map(|region| region.hosts.agents.stats()).collect();
+    agents.sort_by_key(|&(traffic, host, _)| (traffic, host));
+    let agents = agents.into_iter().map(|(traffic, host, stats)| AgentSummary {
         traffic: sim.model.traffic[traffic.index()].name.clone(),
         host: sim.model.topology.name(host.node()).to_string(),
         stats,
     });
-    let shims = shims.collect();
+    let agents = agents.collect();
     if !is_shown {
         // Tables take about as much memory as the flows that they are made from.
         sim.regions.clear();
@@ -107,7 +106,7 @@ fn close(sim: &mut Simulation, is_shown: bool) -> Result<Spooled, SimError> {
     }
     let ports = port_table(&sim.model, &sim.nets, take(&mut measured.ports));
     let summary = Summary {
-        shims,
+        agents,
         end: sim.now,
         ended,
         livelock: sim.livelock.take(),

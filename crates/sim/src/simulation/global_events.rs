@@ -14,7 +14,7 @@ pub enum GlobalEvent {
     Traffic(TrafficId),
     /// A long flow stops.
     Stop(RecordId),
-    /// A link fails or recovers.
+    /// A link fails, recovers, or changes its rate.
     Fault(FaultId),
     /// Flow control looks for ports that are stopped for too long.
     Watch,

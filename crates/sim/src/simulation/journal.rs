@@ -8,7 +8,6 @@ use crate::ids::{Id, RecordId};
 use crate::metrics::{FlowCounts, Record, Rows, Spool, flow_table};
 use crate::model::Model;
 use clearway_proto::Stats;
-use clearway_units::sort_by_key;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -146,7 +145,7 @@ impl Journal {
             self.rows.finish(flow_table(model, recent));
         }
         let mut late: Vec<Late> = self.late.into_values().collect();
-        sort_by_key(&mut late, |late| late.place);
+        late.sort_by_key(|late| late.place);
         for part in late.chunk_by(|a, b| a.place.0 == b.place.0) {
             let indices: Vec<usize> = part.iter().map(|late| late.place.1).collect();
             let records: Vec<Record> = part.iter().map(|late| late.record.clone()).collect();
@@ -168,7 +167,7 @@ impl Journal {
         let mut leaving: Vec<(RecordId, Record)> =
             (self.gone..).map(RecordId::from_index).zip(self.recent.drain(..cut)).collect();
         self.gone += cut;
-        sort_by_key(&mut leaving, |(_, record)| record.order());
+        leaving.sort_by_key(|(_, record)| record.order());
         for (at, (id, record)) in leaving.iter().enumerate().filter(|(_, (_, record))| record.flow.is_some())
         {
             self.late.insert(*id, Late { record: record.clone(), place: (part, at) });

@@ -15,7 +15,7 @@ use crate::metrics::Record;
 use crate::model;
 use crate::net::Networks;
 use crate::trace::Whose;
-use clearway_proto::{Entity, Env, Rng, ShimEnv, Stats};
+use clearway_proto::{AgentEnv, Entity, Env, Rng, Side, Stats};
 use clearway_topology::{NodeId, PortId, base_rtt};
 use clearway_units::{Bytes, Known, Rate, Time};
 
@@ -86,9 +86,14 @@ pub fn open_flow(sim: &mut Simulation, start: Start) -> FlowSlot {
         host_flows: if transport.needs().host_flows { sim.live_flows.load(source) } else { 0 },
     };
     let nic_rate = topology.port(reverse[0]).rate;
-    let make_shim = || transport.shim(&ShimEnv { line_rate: nic_rate, framing });
+    let make = |line_rate| {
+        move |number| {
+            let rng = Rng::stream(model.seed, Entity::Agent, number);
+            transport.agent(&AgentEnv { line_rate, framing, rng })
+        }
+    };
+    let scope = transport.agent_scope();
     let receiver_hosts = &mut sim.regions[sim.nets.part_of(dst)].hosts;
-    let shim = receiver_hosts.shims.of_host(name.traffic, sink, make_shim);
     let stream = |entity| Rng::stream(model.seed, entity, identity(name.traffic, name.number));
     let receiver = receiver_hosts
         .receivers
@@ -98,9 +103,19 @@ pub fn open_flow(sim: &mut Simulation, start: Start) -> FlowSlot {
     let sending = End::new(stream(Entity::Sender), source, forward, classes);
     let receiving = End::new(stream(Entity::Receiver), sink, backward, classes);
     let slot = sim.live_flows.insert(LiveFlow::new(name, source, sink));
-    receiver_hosts.receivers.insert(slot, Receiving::new(receiver, receiving, name, shim));
+    let mut agent = None;
+    if scope.receivers {
+        agent = receiver_hosts.agents.of_host(name.traffic, sink, make(nic_rate));
+        receiver_hosts.begin(agent, slot, Side::Receiver, sim.now);
+    }
+    receiver_hosts.receivers.insert(slot, Receiving::new(receiver, receiving, name, agent));
     let sender_hosts = &mut sim.regions[sim.nets.part_of(src)].hosts;
     let sender = sender_hosts.senders.protocols.open(transport, &env);
+    if scope.senders {
+        let agent = sender_hosts.agents.of_host(name.traffic, source, make(env.line_rate));
+        sender_hosts.agents.set_of_sender(slot, agent);
+        sender_hosts.begin(agent, slot, Side::Sender, sim.now);
+    }
     sender_hosts.senders.insert(slot, Sending::new(sender, sending));
     if sim.switches_notify {
         let takes_cnps =

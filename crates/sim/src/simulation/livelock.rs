@@ -42,7 +42,7 @@ fn told(sim: &Simulation, part: usize, kind: EventKind) -> String {
         EventKind::Traffic(traffic) => {
             format!("rounds of {}", sim.model.traffic[traffic.index()].told())
         }
-        EventKind::ShimTimer(_) => "the timer of a shim of a host".into(),
+        EventKind::AgentTimer(_) => "the timer of an agent of a host".into(),
         EventKind::MechanismTimer(_) => "the timer of a port's mechanism".into(),
     }
 }

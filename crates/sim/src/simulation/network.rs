@@ -7,14 +7,23 @@ use super::state::Simulation;
 use crate::hosts::Input;
 use crate::ids::{FaultId, FlowSlot, Id, TrafficId};
 use crate::metrics::{Ended, Record};
-use crate::model::Fault;
+use crate::model::{Fault, LinkChange};
 use crate::net::{Route, WATCH, controls, faults};
-use clearway_units::{Time, sort_by_key};
+use clearway_units::Time;
 
-/// A link's direction fails or recovers.
+/// A link's direction fails, recovers, or changes its rate.
 pub fn apply_fault(sim: &mut Simulation, fault: FaultId) {
-    let Fault { at, port, up, noticed } = sim.model.faults[fault.index()];
-    faults::set_up(&mut sim.nets, port, up);
+    let Fault { at, port, change, noticed } = sim.model.faults[fault.index()];
+    match change {
+        LinkChange::Down => faults::set_up(&mut sim.nets, port, false),
+        LinkChange::Up => faults::set_up(&mut sim.nets, port, true),
+        LinkChange::Rate(rate) => {
+            faults::set_rate(&mut sim.nets, port, rate);
+            if sim.shares.set_rate(port, rate) {
+                sim.global_events.push(sim.now, GlobalEvent::Shares);
+            }
+        }
+    }
     match noticed {
         Some(then) if then == at => notice_fault(sim, fault),
         Some(then) => sim.global_events.push(then, GlobalEvent::Noticed(fault)),
@@ -26,7 +35,8 @@ pub fn apply_fault(sim: &mut Simulation, fault: FaultId) {
 /// under way keep theirs, so the place of an old route is not used again.
 pub fn notice_fault(sim: &mut Simulation, fault: FaultId) {
     let fault = sim.model.faults[fault.index()];
-    sim.router.set_up(&sim.model.topology, fault.port, fault.up);
+    let Some(up) = fault.is_up() else { return };
+    sim.router.set_up(&sim.model.topology, fault.port, up);
     let slots: Vec<FlowSlot> = sim.live_flows.iter().map(|(slot, _)| slot).collect();
     for &slot in &slots {
         reroute(sim, slot);
@@ -54,10 +64,12 @@ pub fn restore_router(sim: &mut Simulation) {
     };
     let noticed = |fault: FaultId| Some((sim.model.faults[fault.index()].noticed?, fault));
     let mut noticed: Vec<_> = faults().filter(is_over).filter_map(noticed).collect();
-    sort_by_key(&mut noticed, |known| *known);
+    noticed.sort();
     for (_, fault) in noticed {
-        let Fault { port, up, .. } = sim.model.faults[fault.index()];
-        sim.router.set_up(&sim.model.topology, port, up);
+        let fault = sim.model.faults[fault.index()];
+        if let Some(up) = fault.is_up() {
+            sim.router.set_up(&sim.model.topology, fault.port, up);
+        }
     }
 }
 

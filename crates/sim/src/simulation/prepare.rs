@@ -149,10 +149,11 @@ fn is_periodic(sample: &Sample) -> bool {
 }
 
 /// Returns whether flows of a model may be prepared before they start. Places of flows are then used again later than
-/// without that, so nothing may show the order of these: traces, samples of flows, and shims, which serve flows in that
+/// without that, so nothing may show the order of these: traces, samples of flows, and agents, which serve flows in that
 /// order. Nor may a transport ask how many flows its host sends.
 fn starts_ahead(model: &Model) -> bool {
-    let is_free = |entry: &Traffic| !entry.transport.needs().host_flows && !entry.transport.has_shim();
+    let is_free =
+        |entry: &Traffic| !entry.transport.needs().host_flows && !entry.transport.agent_scope().any();
     let samples_flows = model.samples.iter().any(|sample| sample.what.traffic().is_some());
     model.traces.is_empty() && !samples_flows && model.traffic.iter().all(is_free)
 }
@@ -182,6 +183,8 @@ fn check(model: &Model) -> Result<(), String> {
         "a class of packets is named that does not exist"
     } else if !model.traffic.iter().all(yields) {
         "unscheduled data needs a class that yields to all others"
+    } else if Model::at_odds(&model.traffic.iter().collect::<Vec<_>>()).is_some() {
+        "transports whose data shares a class ask for different orders of a host's flows"
     } else if model.timeless_port().is_some() {
         "truncation to whole nanoseconds leaves no time for the smallest frame on the fastest link"
     } else if model.topology.ports().len() + model.topology.hosts() + 2 > ENTITIES_MAX {

@@ -15,7 +15,7 @@ use crate::net::recut::{Elsewhere, take_over};
 /// and regions that the run has.
 pub fn recut(sim: &mut Simulation, old: Networks, regions: Vec<Region>) {
     let part_of = |host: HostId| sim.nets.part_of(host.node());
-    let mut shims = Vec::new();
+    let mut agents = Vec::new();
     for (number, region) in regions.into_iter().enumerate() {
         let Region {
             hosts,
@@ -34,7 +34,7 @@ pub fn recut(sim: &mut Simulation, old: Networks, regions: Vec<Region>) {
         } = region;
         let mut to: Vec<&mut Hosts> = sim.regions.iter_mut().map(|region| &mut region.hosts).collect();
         let was_there = |host: HostId| old.part_of(host.node()) == number;
-        shims.push(hosts.hand_over(&mut to, was_there, part_of));
+        agents.push(hosts.hand_over(&mut to, was_there, part_of));
         for (traffic, state) in rounds.ids().zip(rounds).filter(|(_, state)| state.is_some()) {
             let part = sim.nets.part_of(rounds_of(&sim.model, traffic).client);
             sim.regions[part].rounds[traffic] = state;
@@ -50,6 +50,6 @@ pub fn recut(sim: &mut Simulation, old: Networks, regions: Vec<Region>) {
     let sender_of =
         |flow: FlowSlot| live_flows.get(flow).expect("a flow that has yet to start is alive").src.node();
     let client_of = |traffic: TrafficId| rounds_of(&sim.model, traffic).client;
-    let elsewhere = Elsewhere { shims: &shims, sender_of: &sender_of, client_of: &client_of };
+    let elsewhere = Elsewhere { agents: &agents, sender_of: &sender_of, client_of: &client_of };
     take_over(&mut sim.nets, old, &sim.model.topology, &elsewhere);
 }

@@ -15,7 +15,7 @@ use crate::ids::{Id, SeriesId};
 use crate::metrics::Ended;
 use crate::model::Model;
 use crate::net::boundaries;
-use clearway_units::{Time, sort_by_key};
+use clearway_units::Time;
 
 impl Simulation {
     /// The number of events between two looks at whether the caller wants to stop.
@@ -209,7 +209,7 @@ pub fn meet(sim: &mut Simulation) {
     }
     if !sim.ending.is_empty() {
         // The order in which places become free must not depend on the partition.
-        sort_by_key(&mut sim.ending, |slot| *slot);
+        sim.ending.sort();
         retire(sim);
         if is_complete(sim) {
             sim.now = sim.nets.totals().left_at().max(sim.last);
@@ -228,7 +228,7 @@ fn read_notes(sim: &mut Simulation) {
         take_all(&mut region.rtts, &mut rtts);
     }
     // Notes of one instant and one flow keep their order; no other order may depend on the partition.
-    sort_by_key(&mut notes, |note| (note.at, note.news.slot()));
+    notes.sort_by_key(|note| (note.at, note.news.slot()));
     for Note { at, news } in notes {
         match news {
             News::Wrote { slot, bytes } => {
@@ -243,7 +243,7 @@ fn read_notes(sim: &mut Simulation) {
     }
     // A flow has its place until the notes of its ends were read.
     let name = |slot| sim.live_flows.get(slot).map(|live| live.name());
-    sort_by_key(&mut rtts, |sample| (sample.at, name(sample.slot)));
+    rtts.sort_by_key(|sample| (sample.at, name(sample.slot)));
     for Rtt { at, slot, rtt } in rtts {
         if let Some(name) = name(slot) {
             sim.sampler.watch(&sim.model, at, name, rtt);

@@ -4,6 +4,7 @@ use crate::ids::{FlowSlot, IdVec, TrafficId};
 use crate::model::Model;
 use crate::net::{Paths, Route};
 use crate::oracle::Oracle;
+use clearway_topology::PortId;
 use clearway_units::Rate;
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,14 @@ impl Shares {
         let Some(oracle) = &mut self.oracle else { return false };
         let had_changed = oracle.has_changed();
         oracle.stop(slot);
+        !had_changed && oracle.has_changed()
+    }
+
+    /// Notes that a port has another rate from now on. Returns the same as [`Shares::start`].
+    pub fn set_rate(&mut self, port: PortId, rate: Rate) -> bool {
+        let Some(oracle) = &mut self.oracle else { return false };
+        let had_changed = oracle.has_changed();
+        oracle.set_rate(port, rate);
         !had_changed && oracle.has_changed()
     }
 

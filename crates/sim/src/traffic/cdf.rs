@@ -1,7 +1,7 @@
 //! The distribution of flow sizes.
 
 use clearway_proto::Rng;
-use clearway_units::{Bytes, read_f64};
+use clearway_units::Bytes;
 use thiserror::Error;
 
 /// The largest size in a distribution, in bytes.
@@ -63,7 +63,7 @@ impl Cdf {
                 continue;
             }
             let point = content.split_once(',').and_then(|(size, probability)| {
-                Some((size.trim().parse().ok()?, read_f64(probability.trim())?))
+                Some((size.trim().parse().ok()?, probability.trim().parse().ok()?))
             });
             let Some(point) = point else {
                 let problem = "is no point; write bytes,cumulative_probability, such as 10000,0.15".into();

@@ -106,11 +106,14 @@ impl<'a> Maker<'a> {
             } else {
                 &[""; 2]
             };
-            // A link fails, or a switch.
+            // A link fails, or a switch; or it becomes slower, which nobody notices.
             let fails = if draw.chance(75) { "link" } else { "switch" };
+            let idle = if draw.chance(40) { "noticed" } else { "rate" };
             let is_drawn = |name: &str| match path {
                 "trace" => true,
-                "fault" => !["link", "switch"].contains(&name) && (fails == "link" || name != "direction"),
+                "fault" => {
+                    !["link", "switch", idle].contains(&name) && (fails == "link" || name != "direction")
+                }
                 _ => !unwanted.contains(&name),
             };
             let named = self.keys_of(path).filter(|(name, _)| is_drawn(name));

@@ -5,7 +5,6 @@
 //! hosts are 64 searches instead of 2,048.
 
 use crate::graph::{NodeId, PortId, Topology};
-use clearway_units::sort_by;
 
 /// The distance of a switch that is not reached, larger than any other, since a topology has fewer switches.
 const UNREACHED: u16 = u16::MAX;
@@ -95,7 +94,7 @@ impl Distances {
             !ports.is_empty() && ports.iter().all(|&port| self.is_up(port) && self.is_up(port.reverse()))
         };
         let mut places: Vec<u32> = self.first_twin.iter().copied().filter(may_have_twins).collect();
-        sort_by(&mut places, |a, b| neighbours(a).cmp(neighbours(b)));
+        places.sort_by(|a, b| neighbours(a).cmp(neighbours(b)));
         for twins in places.chunk_by(|a, b| neighbours(a) == neighbours(b)) {
             for &place in twins {
                 self.first_twin[place as usize] = twins[0];

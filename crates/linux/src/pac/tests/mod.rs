@@ -1,7 +1,7 @@
-//! PAC at a host, by exact values; with packets and times at random ([`properties`]); and beside the simulator's shim
-//! ([`beside_the_shim`]).
+//! PAC at a host, by exact values; with packets and times at random ([`properties`]); and beside the simulator's agent
+//! ([`beside_the_agent`]).
 
-mod beside_the_shim;
+mod beside_the_agent;
 mod properties;
 
 use super::*;
@@ -412,7 +412,7 @@ fn parameters_are_those_of_the_simulator_but_for_the_senders() {
     assert!(params.set("under", "dctcp").is_err() && params.set("rto_min", "1 s").is_err());
     params.set("buffer", "96 KB").unwrap();
     params.set("first_trigger", "5 KB").unwrap();
-    let config = params.bounded().pac(&PacEnv { line_rate: Rate::gbps(1), mtu: 1500 }.shim());
+    let config = params.bounded().pac(&PacEnv { line_rate: Rate::gbps(1), mtu: 1500 }.agent());
     assert_eq!(
         (config.buffer.get(), config.floor.get(), config.first_trigger.get()),
         (96_000, 57_600, 5_000)

@@ -240,7 +240,7 @@ mod tests {
     fn forward(port: &mut PaccPort, key: u64, packets: u32, queued: u64, now: Time) {
         let packet = Packet::data(Header::data(0), 1000, 1048, Time::ZERO);
         for _ in 0..packets {
-            port.on_arrival(&packet, Some(key), state(queued, now));
+            assert_eq!(port.on_arrival(&packet, Some(key), state(queued, now)), Verdict::Keep);
         }
     }
 
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(port.next_timeout(), at(80), "the controller follows the queue, whoever builds it");
         forward(&mut port, 1, 50, 200_000, at(10));
         for _ in 0..50 {
-            port.on_arrival(&packet, None, state(200_000, at(10)));
+            assert_eq!(port.on_arrival(&packet, None, state(200_000, at(10))), Verdict::Keep);
         }
         // N_all = 0.05 x 25 + 0.1 x 150 = 16.25, as in the test above.
         let sent = run(&mut port, 150_000, at(159));

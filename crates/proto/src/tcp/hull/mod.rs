@@ -17,9 +17,9 @@ pub use sender::HullSender;
 use super::config::TcpParams;
 use super::dctcp::DctcpController;
 use super::{Ecn, Receiver, Sender};
+use crate::agent::NoAgent;
 use crate::endpoint::Env;
 use crate::needs::Needs;
-use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, declare};
 use clearway_units::{Bytes, Span};
@@ -60,7 +60,7 @@ impl Transport for Hull {
     type Params = HullParams;
     type Sender = HullSender;
     type Receiver = Receiver;
-    type Shim = NoShim;
+    type Agent = NoAgent;
     type Mechanism = PhantomQueue;
     const NAME: &'static str = "hull";
     const SUMMARY: &'static str =

@@ -12,10 +12,10 @@ pub use port::{RcpConfig, RcpRate};
 use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent, UNLIMITED};
 use super::{Config, Ecn, Receiver, Sender};
+use crate::agent::NoAgent;
 use crate::endpoint::Env;
 use crate::needs::Needs;
 use crate::packet::Header;
-use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Auto, Profile, declare};
 use clearway_units::{Rate, Span, Time};
@@ -39,7 +39,7 @@ impl Transport for Rcp {
     type Params = RcpParams;
     type Sender = Sender<RcpController>;
     type Receiver = Receiver;
-    type Shim = NoShim;
+    type Agent = NoAgent;
     type Mechanism = RcpRate;
     const NAME: &'static str = "rcp";
     const SUMMARY: &'static str =

@@ -1,15 +1,15 @@
 //! The classes of data and of credits.
 
 use super::marking::marking;
+use super::needs::{Ahead, AllNeeds, DATA, UNSCHEDULED, agreed, classes_of};
 use super::traffic::ReadPart;
-use crate::model::{Amount, Class, CreditTurn, Traffic};
-use crate::ports::{self, Ahead, AllNeeds, DATA, UNSCHEDULED};
+use crate::model::{Amount, Class, CreditTurn, Model, Traffic};
 use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
 use crate::scenario::field::{BufferWord, MarkingWord, Name};
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
-use clearway_proto::Acks;
+use clearway_proto::{Acks, Order};
 use clearway_schema::{Declared, quoted, suggestion};
 
 /// The largest number of classes at a port: no NIC or switch has more queues.
@@ -101,12 +101,10 @@ pub(super) fn with_classes_ahead(
 /// Returns the traffic entry with its CNPs and acknowledgements in the classes `ahead`, whose indices follow that of
 /// data.
 pub(super) fn placed(part: ReadPart, ahead: &[Ahead]) -> ReadPart {
-    let needs = part.traffic.transport.needs();
-    let find = |holds: &dyn Fn(&Ahead) -> bool, other: usize| {
-        ahead.iter().position(holds).map_or(other, |index| 1 + index)
-    };
-    let notice_class = find(&|ahead| ahead.holds_cnps_of(&needs), part.traffic.notice_class);
-    let ack_class = find(&|ahead| ahead.holds_acks_of(&needs), part.traffic.ack_class);
+    let index = |class: &Ahead| ahead.iter().position(|other| other == class).map(|index| 1 + index);
+    let (cnps, acks) = classes_of(&part.traffic.transport.needs(), ahead, index);
+    let notice_class = cnps.unwrap_or(part.traffic.notice_class);
+    let ack_class = acks.unwrap_or(part.traffic.ack_class);
     ReadPart { traffic: Traffic { notice_class, ack_class, ..part.traffic }, ..part }
 }
 
@@ -122,6 +120,39 @@ fn check_acks(document: &Document, parts: &[ReadPart]) -> Result<()> {
         quoted(&part.traffic.transport.needs().acks.to_string()),
     );
     Err(document.error(&Path::default().key("traffic").index(index).key("ack_class"), problem))
+}
+
+/// Refuses a scenario in which transports ask a host's NIC for different orders of the flows of one class, or for one
+/// where the NIC does not ask flows at all.
+pub(super) fn check_orders(document: &Document, parts: &[ReadPart], has_host_queue: bool) -> Result<()> {
+    let traffic: Vec<&Traffic> = parts.iter().map(|part| &part.traffic).collect();
+    let words = |index: usize| {
+        let transport = &traffic[index].transport;
+        format!("{} serves a host's flows {}", transport.info().name, transport.order().words())
+    };
+    let at = |index: usize| Path::default().key("traffic").index(index);
+    if let Some((first, other)) = Model::at_odds(&traffic) {
+        let problem = format!(
+            "has data in the class of traffic {}, but {} and {}; give each a class of [[switch.class]] of its own",
+            quoted(&traffic[first].name),
+            words(first),
+            words(other),
+        );
+        return Err(document.error(&at(other), problem));
+    }
+    let ordered = traffic.iter().position(|entry| entry.transport.order() != Order::InTurn);
+    match ordered.filter(|_| has_host_queue) {
+        None => Ok(()),
+        Some(index) => {
+            let problem = format!(
+                "can't go with traffic {}: {}, and a host with a queue sends data in the order in which it was made; \
+                 remove the key",
+                quoted(&traffic[index].name),
+                words(index),
+            );
+            Err(document.error(&Path::default().key("host").key("queue"), problem))
+        }
+    }
 }
 
 /// Adds the class of unscheduled data, which yields to all others, if a transport sends such data and the scenario has
@@ -147,7 +178,7 @@ pub(super) fn with_unscheduled_class(
         }
         return Ok(classes);
     }
-    let queue = ports::agreed(&needs.unscheduled_queues, |queue| *queue).map_err(|conflict| {
+    let queue = agreed(&needs.unscheduled_queues, |queue| *queue).map_err(|conflict| {
         let problem =
             format!("{conflict} frames in the class {UNSCHEDULED:?}; write it with a buffer for both");
         document.error(&at, problem)

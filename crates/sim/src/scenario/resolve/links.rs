@@ -1,12 +1,13 @@
 //! The links that differ from their shape, fail, or lose packets.
 
-use crate::model::Fault;
+use crate::model::{Fault, LinkChange};
 use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
 use crate::scenario::field::{Direction, Links, Noticed, Pair};
 use crate::scenario::schema::*;
+use crate::scenario::shapes::has;
 use clearway_topology::{PortId, Topology};
-use clearway_units::{Span, Time, sort_by_key};
+use clearway_units::{Rate, Span, Time};
 use std::collections::BTreeMap;
 
 /// A port that loses packets, and the probability that it loses one.
@@ -52,13 +53,18 @@ pub(super) fn read_faults(
     topology: &Topology,
     stop: Option<Time>,
 ) -> Result<(Vec<Fault>, Vec<FaultTable>)> {
-    let tables = document.read_list::<FaultTable>(&Path::default().key("fault"))?;
+    let mut tables = document.read_list::<FaultTable>(&Path::default().key("fault"))?;
     let mut faults = Vec::new();
-    // The times at which each port is down already.
-    let mut downs: BTreeMap<PortId, Vec<_>> = BTreeMap::new();
-    for (at, table) in &tables {
-        let ports =
-            failing(topology, table).map_err(|(key, problem)| document.error(&at.key(key), problem))?;
+    // The times at which each port is down or slower already, and whether it is slower.
+    let mut known: BTreeMap<PortId, Vec<(Time, Time, bool)>> = BTreeMap::new();
+    for (at, table) in &mut tables {
+        let refuse = |(key, problem): (&str, String)| document.error(&at.key(key), problem);
+        let ports = failing(topology, table).map_err(refuse)?;
+        let is_given = has(document, at, "noticed");
+        check_rate(topology, table, &ports, is_given).map_err(refuse)?;
+        if table.rate.is_some() {
+            table.noticed = Noticed::Never;
+        }
         if table.up.is_some_and(|up| up <= table.down) {
             return Err(document.error(&at.key("up"), format!("must be after down, {}", table.down)));
         }
@@ -66,21 +72,26 @@ pub(super) fn read_faults(
             return Err(document.error(&at.key("down"), format!("is not before the scenario's stop, {stop}")));
         }
         for port in ports {
-            let changes = changes(table, port);
+            let changes = changes(table, port, topology.port(port).rate);
             // Until routing has noticed that the link is up again, another failure would be a part of this one.
-            let recovers = changes.iter().find(|change| change.up);
-            let until = recovers.map_or(Time::MAX, |change| change.noticed.unwrap_or(change.at));
-            let known = downs.entry(port).or_default();
-            if known.iter().any(|&(from, to)| table.down <= to && from <= until) {
-                let problem = "the link is down at that time already, or routing has not noticed that it is up; let the \
-                               two faults not overlap";
+            let until = changes.get(1).map_or(Time::MAX, |change| change.noticed.unwrap_or(change.at));
+            let known = known.entry(port).or_default();
+            let overlaps = |(from, to, _): &&(Time, Time, bool)| table.down <= *to && *from <= until;
+            if let Some(&(.., is_slower)) = known.iter().find(overlaps) {
+                let problem = if is_slower || table.rate.is_some() {
+                    "another fault of the link lasts at that time, or begins before this one ends; let the two faults not \
+                     overlap"
+                } else {
+                    "the link is down at that time already, or routing has not noticed that it is up; let the two faults \
+                     not overlap"
+                };
                 return Err(document.error(&at.key("down"), problem));
             }
-            known.push((table.down, until));
+            known.push((table.down, until, table.rate.is_some()));
             faults.extend(changes);
         }
     }
-    sort_by_key(&mut faults, |fault| (fault.at, fault.port));
+    faults.sort_by_key(|fault| (fault.at, fault.port));
     Ok((faults, tables.into_iter().map(|(_, table)| table).collect()))
 }
 
@@ -111,8 +122,28 @@ fn failing(
     }
 }
 
-/// Returns the changes of a port by a fault: that it fails and, if ever, that it recovers.
-fn changes(table: &FaultTable, port: PortId) -> Vec<Fault> {
+/// Refuses a rate that makes a link no slower, and a notice of it; the error names the key that is wrong. `is_given` is set
+/// if the scenario says when routing takes notice.
+fn check_rate(
+    topology: &Topology,
+    table: &FaultTable,
+    ports: &[PortId],
+    is_given: bool,
+) -> std::result::Result<(), (&'static str, String)> {
+    let Some(rate) = table.rate else { return Ok(()) };
+    if let Some(&port) = ports.iter().find(|&&port| topology.port(port).rate <= rate) {
+        let (name, of_link) = (topology.port_name(port), topology.port(port).rate);
+        return Err(("rate", format!("must be below the rate of {name}, {of_link}; write less")));
+    }
+    if is_given && table.noticed != Noticed::Never {
+        let problem = "means nothing beside rate, since routing takes no notice of a slower link; remove it";
+        return Err(("noticed", problem.into()));
+    }
+    Ok(())
+}
+
+/// Returns the changes of a port by a fault: that it fails, or becomes slower than `full`, and, if ever, that it recovers.
+fn changes(table: &FaultTable, port: PortId, full: Rate) -> Vec<Fault> {
     let after = match table.noticed {
         Noticed::AtOnce => Some(Span::ZERO),
         Noticed::After(time) => Some(time),
@@ -121,8 +152,13 @@ fn changes(table: &FaultTable, port: PortId) -> Vec<Fault> {
     // Routing notices a failure that lasts.
     let lasts = |time: &Span| table.up.is_none_or(|up| table.down.saturating_add(*time) < up);
     let after = after.filter(lasts);
-    let change = |at: Time, up| Fault { at, port, up, noticed: after.map(|time| at.saturating_add(time)) };
-    std::iter::once(change(table.down, false)).chain(table.up.map(|at| change(at, true))).collect()
+    let change =
+        |at: Time, change| Fault { at, port, change, noticed: after.map(|time| at.saturating_add(time)) };
+    let [begins, ends] = match table.rate {
+        None => [LinkChange::Down, LinkChange::Up],
+        Some(rate) => [rate, full].map(LinkChange::Rate),
+    };
+    std::iter::once(change(table.down, begins)).chain(table.up.map(|at| change(at, ends))).collect()
 }
 
 pub(super) fn read_loss(document: &Document, topology: &Topology) -> Result<(Vec<Loss>, Vec<LossTable>)> {
@@ -162,7 +198,9 @@ pub(super) fn loss_of(topology: &Topology, tables: &[LossTable], port: PortId) -
 /// Returns the table that lets the link of a port fail for good.
 pub(super) fn fault_of(topology: &Topology, tables: &[FaultTable], port: PortId) -> Option<usize> {
     let is_meant = |table: &FaultTable| {
-        table.up.is_none() && failing(topology, table).is_ok_and(|ports| ports.contains(&port))
+        table.up.is_none()
+            && table.rate.is_none()
+            && failing(topology, table).is_ok_and(|ports| ports.contains(&port))
     };
     tables.iter().position(is_meant)
 }

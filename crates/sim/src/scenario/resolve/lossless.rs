@@ -1,23 +1,27 @@
 //! The flow control and the buffers of switches, from the needs of transports and the keys of the scenario.
 
+use super::needs::AllNeeds;
 use crate::model::{Pfc, SharedBuffer};
-use crate::ports::{self, AllNeeds, STORM};
 use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
 use crate::scenario::field::BufferWord;
 use crate::scenario::schema::{ClassTable, Switch};
 use crate::scenario::shapes::has;
 use clearway_proto::Framing;
-use clearway_proto::port::pfc::PfcConfig;
+use clearway_proto::port::pfc::{PfcConfig, headroom};
 use clearway_schema::Auto;
-use clearway_topology::Topology;
-use clearway_units::{Bytes, Rate};
+use clearway_topology::{NodeId, Topology};
+use clearway_units::{Bytes, Rate, Span};
 
 /// The keys that mean something only with flow control.
 const PFC_KEYS: [&str; 6] =
     ["pfc_headroom", "pfc_alpha", "pfc_reserve", "pfc_resume_offset", "pfc_response", "pfc_storm"];
 /// The default buffer of a port in bytes, for each 10 Gbps of the fastest link: 250 full frames.
 const BUFFER_PER_10_GBPS: u64 = 384_500;
+/// Memory of a switch with flow control, unless its headrooms and reserves take more than half of it (HPCC's authors).
+const MEMORY: Bytes = Bytes::new(32_000_000);
+/// A port that is paused for longer is reported: the time that SONiC's watchdog takes for a storm.
+pub(in crate::scenario) const STORM: Span = Span::from_ms(200);
 
 /// Returns the tables of switches and classes with every key of flow control filled in, and the flow control, if any.
 pub(super) fn with_pfc(
@@ -50,10 +54,10 @@ pub(super) fn with_pfc(
         resume_offset: switch.pfc_resume_offset.unwrap_or(default.resume_offset),
         response: switch.pfc_response.unwrap_or(default.response),
     };
-    let headroom = switch.pfc_headroom.unwrap_or(Auto::Auto);
-    let own = headroom.set();
-    let (node, apart) = ports::memory_apart(topology, framing, needs.stamp, &config, own, protected);
-    let size = switch.shared_buffer.unwrap_or(ports::memory(apart));
+    let room = switch.pfc_headroom.unwrap_or(Auto::Auto);
+    let own = room.set();
+    let (node, apart) = memory_apart(topology, framing, needs.stamp, &config, own, protected);
+    let size = switch.shared_buffer.unwrap_or(memory(apart));
     if size <= apart {
         let name = node.map_or("", |node| topology.name(node));
         let problem = format!(
@@ -69,12 +73,41 @@ pub(super) fn with_pfc(
         pfc_reserve: Some(config.reserve),
         pfc_resume_offset: Some(config.resume_offset),
         pfc_response: Some(config.response),
-        pfc_headroom: Some(headroom),
+        pfc_headroom: Some(room),
         pfc_storm: Some(storm),
         shared_buffer: Some(size),
         ..switch
     };
     Ok((switch, classes, Some(Pfc { config, headroom: own, lossless, storm })))
+}
+
+/// Returns the switch whose headrooms and reserves take the most memory, and how much, where flow control protects
+/// `classes` classes. `own` is the headroom of each link, if it does not follow from rate and delay.
+fn memory_apart(
+    topology: &Topology,
+    framing: Framing,
+    stamp: u32,
+    config: &PfcConfig,
+    own: Option<Bytes>,
+    classes: u64,
+) -> (Option<NodeId>, Bytes) {
+    let mut apart = vec![0u64; topology.nodes().len()];
+    for port in topology.ports() {
+        let room = own.unwrap_or(headroom(port.rate, port.delay, framing, stamp, config.response));
+        let of_port = room.get().saturating_add(config.reserve.get()).saturating_mul(classes);
+        let sum = &mut apart[port.to.index()];
+        *sum = sum.saturating_add(of_port);
+    }
+    let switches = topology.hosts()..apart.len();
+    match switches.max_by_key(|&node| apart[node]) {
+        Some(node) => (Some(NodeId::from_index(node)), Bytes::new(apart[node])),
+        None => (None, Bytes::ZERO),
+    }
+}
+
+/// Returns the memory of a switch with flow control, where headrooms and reserves take `apart`.
+fn memory(apart: Bytes) -> Bytes {
+    MEMORY.max(Bytes::new(apart.get().saturating_mul(2)))
 }
 
 /// Refuses keys that mean something only with flow control.

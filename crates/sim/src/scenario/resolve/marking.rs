@@ -1,14 +1,14 @@
 //! The ECN marking of switches, from the needs of transports and the keys of the scenario.
 
+use super::needs::{AllNeeds, agreed};
 use crate::model::{Marking, Threshold};
-use crate::ports::{self, AllNeeds};
 use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
 use crate::scenario::field::MarkingWord;
 use crate::scenario::schema::{ClassTable, Switch};
 use crate::scenario::shapes::has;
 use clearway_proto::MarkingNeeds;
-use clearway_proto::port::RedConfig;
+use clearway_proto::port::{MarkAt, RedConfig};
 
 /// The keys that mean something only with marks at random.
 const RED_KEYS: [&str; 4] = ["red_kmin", "red_kmax", "red_pmax", "red_rate"];
@@ -22,8 +22,8 @@ pub(super) fn with_marking(
 ) -> Result<(Switch, Vec<ClassTable>)> {
     let at = Path::default().key("switch");
     let asks_auto = |class: &ClassTable| class.marking.unwrap_or(switch.marking) == MarkingWord::Auto;
-    let agreed = ports::agreed(&needs.markings, |marking| *marking);
-    if let (Err(conflict), true) = (&agreed, classes.iter().any(asks_auto)) {
+    let wanted = agreed(&needs.markings, |marking| *marking);
+    if let (Err(conflict), true) = (&wanted, classes.iter().any(asks_auto)) {
         let problem = format!(
             "the transports {} and {} ask for marks of different kinds; write \"by-rate\", \"red\", a size or \"off\" \
              here or for each class",
@@ -44,7 +44,7 @@ pub(super) fn with_marking(
     let filled = |class: ClassTable| {
         let marking = settled(class.marking.unwrap_or(switch.marking));
         let own = threshold(marking, &switch);
-        let at = class.marking_at.or(switch.marking_at).unwrap_or(ports::marks_at(own.as_ref()));
+        let at = class.marking_at.or(switch.marking_at).unwrap_or(marks_at(own.as_ref()));
         ClassTable { marking: Some(marking), marking_at: Some(at), ..class }
     };
     let classes = classes.into_iter().map(filled).collect();
@@ -109,6 +109,12 @@ fn threshold(marking: MarkingWord, switch: &Switch) -> Option<Threshold> {
         })),
         MarkingWord::Above(amount) => Some(Threshold::Fixed(amount)),
     }
+}
+
+/// Returns the moment at which a packet meets a threshold: as it leaves for marks at random, else as it joins the
+/// queue.
+fn marks_at(threshold: Option<&Threshold>) -> MarkAt {
+    if matches!(threshold, Some(Threshold::Red(_))) { MarkAt::Dequeue } else { MarkAt::Enqueue }
 }
 
 /// Returns the marking of a class whose keys are filled in.

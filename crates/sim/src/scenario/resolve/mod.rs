@@ -5,11 +5,17 @@ mod endless;
 mod links;
 mod lossless;
 mod marking;
+mod needs;
 mod ports;
 mod samples;
 mod traces;
 mod traffic;
 mod write;
+
+#[cfg(test)]
+pub(super) use lossless::STORM;
+pub(crate) use needs::{AllNeeds, classes_of};
+pub(crate) use ports::ports_for;
 
 use super::document::{Document, Path};
 use super::error::Result;
@@ -26,7 +32,7 @@ use clearway_topology::Topology;
 use clearway_units::{Bytes, Rate, Time};
 use endless::check_end;
 use links::{read_faults, read_loss, with_links};
-use ports::{PortTables, Ports, resolve_ports};
+use ports::{PortModels, PortTables, Ports, resolve_ports};
 use samples::{Has, read_samples};
 use std::sync::Arc;
 use traces::read_traces;
@@ -91,9 +97,10 @@ pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> R
     let parts = read_traffic(&surroundings, default.as_ref(), &tables.classes, &tables.credit_classes)?;
     let uses_default = parts.iter().any(|part| part.own.is_none());
     check_use(document, default.is_some() && !asked.replaced, &parts)?;
-    let ports = resolve_ports(document, tables, parts, topology, *framing)?;
-    let has_credits = ports.switch.credit.is_some();
-    let has = Has { credits: has_credits, flow_control: ports.pfc.is_some() };
+    let needs = AllNeeds::of(parts.iter().map(|part| &part.traffic.transport));
+    let ports = resolve_ports(document, &needs, tables, parts, topology, *framing)?;
+    let has_credits = ports.model.switch.credit.is_some();
+    let has = Has { credits: has_credits, flow_control: ports.model.pfc.is_some() };
     let (faults, fault_tables) = read_faults(document, topology, root.stop)?;
     let (loss, loss_tables) = read_loss(document, topology)?;
     let measure = read_measure(document, root.stop)?;
@@ -116,7 +123,7 @@ pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> R
         samples: &sample_tables,
         traces: &trace_tables,
     });
-    let Ports { tables, switch, host, pfc, parts, .. } = ports;
+    let Ports { tables, model: PortModels { switch, host, pfc }, parts, .. } = ports;
     let model = Model {
         seed: root.seed,
         stop: root.stop,

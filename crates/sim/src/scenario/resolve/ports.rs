@@ -1,13 +1,14 @@
 //! The ports of switches and hosts, from the needs of transports and the keys of the scenario.
 
 use super::classes::{
-    model_class, placed, read_classes, read_credit_classes, with_classes_ahead, with_unscheduled_class,
+    check_orders, model_class, placed, read_classes, read_credit_classes, with_classes_ahead,
+    with_unscheduled_class,
 };
 use super::lossless::{with_buffers, with_pfc};
 use super::marking::with_marking;
+use super::needs::{AllNeeds, agreed};
 use super::traffic::ReadPart;
 use crate::model::{Class, CreditClass, CreditTurn, Pfc, PortModel};
-use crate::ports::{self, AllNeeds};
 use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
 use crate::scenario::field::BufferWord;
@@ -16,7 +17,7 @@ use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
 use crate::scenario::transport::CREDIT_KEYS;
 use clearway_proto::port::CreditShaping;
-use clearway_proto::{CreditNeeds, Framing};
+use clearway_proto::{AnyTransport, CreditNeeds, Framing};
 use clearway_schema::{Auto, Declared};
 use clearway_topology::Topology;
 use std::fmt::Debug;
@@ -74,11 +75,11 @@ impl Asked<'_> {
         if let Auto::Set(own) = own {
             return Ok(own);
         }
-        let agreed = ports::agreed(&self.needs.credits, of).map_err(|conflict| {
+        let wanted = agreed(&self.needs.credits, of).map_err(|conflict| {
             let at = Path::default().key("switch").key(key);
             self.document.error(&at, format!("{conflict}; write a value for both"))
         })?;
-        Ok(agreed.expect("some transport uses credits"))
+        Ok(wanted.expect("some transport uses credits"))
     }
 }
 
@@ -129,11 +130,39 @@ pub(super) struct Ports {
     pub tables: PortTables,
     /// The keys of the port mechanism that the scenario sets, with their values in TOML.
     pub mechanism: Vec<(String, String)>,
-    pub switch: PortModel,
-    pub host: PortModel,
-    pub pfc: Option<Pfc>,
+    pub model: PortModels,
     /// The traffic entries, in the classes that were made for them.
     pub parts: Vec<ReadPart>,
+}
+
+/// The ports of switches and hosts, as a model has them.
+pub(crate) struct PortModels {
+    /// The output ports of switches.
+    pub switch: PortModel,
+    /// The output ports of hosts.
+    pub host: PortModel,
+    /// The flow control of links into switches, if there is any.
+    pub pfc: Option<Pfc>,
+}
+
+/// Returns the ports that transports get without any key of a scenario, but that the queues of switches have no limit:
+/// those of a network without a scenario file.
+///
+/// # Errors
+/// Two transports need different things of the same ports. The message names both.
+pub(crate) fn ports_for<'a>(
+    transports: impl IntoIterator<Item = &'a AnyTransport>,
+    topology: &Topology,
+    framing: Framing,
+) -> Result<PortModels> {
+    let needs = AllNeeds::of(transports);
+    let mut document = Document::parse("", "a network without a scenario file")?;
+    // Under flow control no queue has a limit, and a limit that is given would mean that there is none.
+    if !needs.lossless {
+        document.set("switch.buffer", "unlimited")?;
+    }
+    let tables = PortTables::read(&document)?;
+    Ok(resolve_ports(&document, &needs, tables, Vec::new(), topology, framing)?.model)
 }
 
 /// Returns the table of hosts with the keys of their queue of data filled in. Refuses a queue that flows of a transport
@@ -167,23 +196,27 @@ fn with_queue(document: &Document, parts: &[ReadPart], host: Host) -> Result<Hos
     Ok(Host { queue_marking: host.queue_marking.or(Some(true)), ..host })
 }
 
-/// Makes the ports that the traffic needs.
+/// Makes the ports that transports need, as the keys of the scenario change them. `parts` are the traffic entries.
+///
+/// # Errors
+/// A key that contradicts the needs or another key, or that means nothing beside them.
 pub(super) fn resolve_ports(
     document: &Document,
+    needs: &AllNeeds,
     tables: PortTables,
     parts: Vec<ReadPart>,
     topology: &Topology,
     framing: Framing,
 ) -> Result<Ports> {
-    let needs = AllNeeds::of(parts.iter().map(|part| &part.traffic.transport));
     let PortTables { switch, classes, credit_classes, host } = tables;
-    let credit = resolve_credit(document, &needs, &switch, framing)?;
+    check_orders(document, &parts, host.queue.is_some())?;
+    let credit = resolve_credit(document, needs, &switch, framing)?;
     let mechanism = resolve_mechanism(document, &needs.mechanisms)?;
-    let (ahead, classes) = with_classes_ahead(document, &needs, &parts, classes)?;
+    let (ahead, classes) = with_classes_ahead(document, needs, &parts, classes)?;
     let parts: Vec<ReadPart> = parts.into_iter().map(|part| placed(part, &ahead)).collect();
-    let classes = with_unscheduled_class(document, &needs, &parts, classes)?;
-    let (switch, classes) = with_marking(document, &needs, switch, classes)?;
-    let (switch, classes, pfc) = with_pfc(document, &needs, switch, classes, topology, framing)?;
+    let classes = with_unscheduled_class(document, needs, &parts, classes)?;
+    let (switch, classes) = with_marking(document, needs, switch, classes)?;
+    let (switch, classes, pfc) = with_pfc(document, needs, switch, classes, topology, framing)?;
     let (switch, classes, shared) = with_buffers(document, switch, classes, topology)?;
 
     let frame = framing.wire_max() + needs.stamp;
@@ -217,5 +250,6 @@ pub(super) fn resolve_ports(
         mechanism: None,
     };
     let tables = PortTables { switch, classes, credit_classes, host };
-    Ok(Ports { tables, mechanism: mechanism.written, switch: switch_port, host: host_port, pfc, parts })
+    let model = PortModels { switch: switch_port, host: host_port, pfc };
+    Ok(Ports { tables, mechanism: mechanism.written, model, parts })
 }

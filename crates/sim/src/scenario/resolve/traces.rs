@@ -11,7 +11,6 @@ use crate::scenario::schema::*;
 use crate::scenario::traffic::Surroundings;
 use clearway_schema::suggestion;
 use clearway_topology::PortId;
-use clearway_units::sort_by_key;
 
 /// The length limit of a trace's name, in bytes, since the names of files have it in them.
 const NAME_MAX: usize = 60;
@@ -124,7 +123,7 @@ fn traced_ports(surroundings: &Surroundings<'_>, at: &Path, table: &TraceTable) 
             surroundings.find_host(host).map_err(|problem| document.error(&path.index(index), problem))?;
         ports.extend(topology.ports_of(node).iter().flat_map(|&port| [port, port.reverse()]));
     }
-    sort_by_key(&mut ports, |port| *port);
+    ports.sort();
     ports.dedup();
     Ok(ports)
 }

@@ -207,21 +207,26 @@ declare! {
 }
 
 declare! {
-    /// A link that fails, or a switch with all its links.
+    /// A link that fails or becomes slower, or a switch with all its links.
     pub table FaultTable {
         /// The two ends of the link.
         link: Option<Link> = none;
-        /// The switch that fails, in place of a link: all its links go down, in both directions.
+        /// The switch that fails, in place of a link: all its links go down, or become slower, in both directions.
         switch: Option<String> = none;
-        /// The time at which the link goes down.
+        /// The time at which the link goes down or, with `rate`, becomes slower.
         down: Time = required in "0 s" to "100000 s";
-        /// The time at which the link comes up again, if ever.
+        /// The time at which the link comes up again, or has its full rate again, if ever.
         up: Option<Time> = none in "0 s" to "100000 s";
-        /// The direction that fails; `"forward"` is from the first end to the second.
+        /// The direction that fails or becomes slower; `"forward"` is from the first end to the second.
         direction: Direction = "both";
+        /// The rate of the link between `down` and `up`, below its own: the link stays up, loses nothing, and sends the
+        /// frames that begin then at this rate. Nothing takes notice: routing keeps its paths, and whatever ports are
+        /// configured with by their rate stays as it is. Without it, the link is down.
+        rate: Option<Rate> = none in "1 Mbps" to "1.6 Tbps";
         /// The time for which the link must be down, and later be up again, until routing has noticed it and flows take
         /// other paths. Until then packets are sent to the link that is down, and lost. A link that is up again sooner
-        /// is never noticed. `"at once"`: in the instant of the failure, as no real network does. `"never"`: paths stay.
+        /// is never noticed. `"at once"`: in the instant of the failure, as no real network does. `"never"`: paths stay, as
+        /// always with `rate`.
         noticed: Noticed = "at once" in "0 s" to "60 s";
     }
 }

@@ -152,7 +152,8 @@ fn faults_take_one_direction_or_both() {
         let topology = &scenario.model.topology;
         (0..topology.ports().len() as u32).map(PortId).find(|&port| topology.port_name(port) == name).unwrap()
     };
-    let faults: Vec<_> = scenario.model.faults.iter().map(|fault| (fault.port, fault.up)).collect();
+    let faults: Vec<_> =
+        scenario.model.faults.iter().map(|fault| (fault.port, fault.is_up() == Some(true))).collect();
     let both = [port("h1->s0"), port("s0->h1")];
     assert_eq!(faults.len(), 5);
     assert!(both.iter().all(|port| faults.contains(&(*port, true)) && faults.contains(&(*port, false))));
@@ -251,7 +252,7 @@ fn a_scenario_with_classes_of_its_own_says_which_one_holds_acknowledgements() {
 
 #[test]
 fn the_reference_names_the_defaults_of_flow_control_and_of_random_marking() {
-    use crate::ports::STORM;
+    use crate::scenario::resolve::STORM;
     use crate::scenario::schema::Switch;
     use clearway_proto::port::RedConfig;
     use clearway_proto::port::pfc::PfcConfig;

@@ -12,7 +12,7 @@ use crate::traffic::{ListFormat, ListRules, detect_format, parse_list, random_pa
 use clearway_proto::Rng;
 use clearway_schema::{Auto, Declared};
 use clearway_topology::NodeId;
-use clearway_units::{Bytes, Time, sort_by_key};
+use clearway_units::{Bytes, Time};
 
 impl Surroundings<'_> {
     /// Returns the pairs of hosts that a table names; none if a pair is drawn for each flow.
@@ -106,7 +106,7 @@ impl Surroundings<'_> {
         let all = table.senders == Chosen::All;
         let senders = if all { hosts.clone() } else { self.chosen(&path, &table.senders)? };
         let mut sorted = hosts.clone();
-        sort_by_key(&mut sorted, |host| *host);
+        sorted.sort();
         let stranger = senders.iter().find(|sender| sorted.binary_search(sender).is_err());
         if let Some(&stranger) = stranger {
             let problem = format!("{} is none of the hosts; name some of them", self.topology.name(stranger));

@@ -18,7 +18,7 @@ use clearway_proto::{Entity, Framing, Rng};
 use clearway_schema::Declared;
 use clearway_schema::suggestion;
 use clearway_topology::{NodeId, Topology};
-use clearway_units::{Span, Time, sort_by_key};
+use clearway_units::{Span, Time};
 use load::Arrivals;
 use std::sync::Arc;
 
@@ -199,12 +199,12 @@ impl Surroundings<'_> {
                 let drawn =
                     &shuffled_hosts(self.topology.hosts(), self.seed)[share.range(self.topology.hosts())];
                 let mut hosts = drawn.to_vec();
-                sort_by_key(&mut hosts, |host| *host);
+                hosts.sort();
                 hosts
             }
         };
         let mut sorted = hosts.clone();
-        sort_by_key(&mut sorted, |host| *host);
+        sorted.sort();
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             let problem = format!("the host {} stands there twice", self.topology.name(pair[0]));
             return Err(self.document.error(path, problem));
@@ -214,7 +214,7 @@ impl Surroundings<'_> {
 
     /// Makes the pattern of listed flows, in the order of their starts.
     fn flows(&self, mut flows: Vec<Flow>) -> Pattern {
-        sort_by_key(&mut flows, |flow| flow.start);
+        flows.sort_by_key(|flow| flow.start);
         Pattern::Flows(Arc::new(flows))
     }
 

@@ -1,7 +1,7 @@
 //! What the ports that all paths of a flow cross at one distance from its source can carry together.
 
 use clearway_topology::{PortId, SendingTime, Topology};
-use clearway_units::{Span, sort_by_key};
+use clearway_units::Span;
 
 /// The ports of several paths at one distance from the source, of which every path crosses one.
 pub struct Cut {
@@ -58,14 +58,14 @@ impl Cut {
     }
 
     fn of(mut ways: Vec<Way>) -> Cut {
-        sort_by_key(&mut ways, |way| way.port);
+        ways.sort_by_key(|way| way.port);
         let ports = ways.chunk_by(|a, b| a.port == b.port).map(|ways| {
             let before = ways.iter().map(|way| way.before).min().unwrap_or_default();
             let behind = ways.iter().map(|way| way.behind).min().unwrap_or_default();
             (ways[0].time.max(Span::from_ps(1)), before + behind)
         });
         let mut ports: Vec<(Span, Span)> = ports.collect();
-        sort_by_key(&mut ports, |port| *port);
+        ports.sort();
         let kind = |ports: &[(Span, Span)]| Kind {
             ports: ports.len() as u64,
             frame: ports[0].0,

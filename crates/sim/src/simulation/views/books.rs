@@ -41,7 +41,7 @@ impl View<'_> {
             dropped: ByReason::of(|why| books.dropped[why].packets),
             queued: packets.queued.len() as u64,
             in_flight: (packets.in_flight.len() - pauses) as u64,
-            at_hosts: self.sim.nets.iter().map(|net| handled_later(net)).sum(),
+            at_hosts: self.sim.nets.iter().map(handled_later).sum(),
             pauses_sent: books.frames.0,
             pauses_obeyed: books.frames.1,
             pauses_in_flight: pauses as u64,

@@ -5,7 +5,7 @@ use super::view::View;
 use crate::ids::{Id, RecordId};
 use crate::metrics::slowdown;
 use clearway_topology::NodeId;
-use clearway_units::{Span, Time, sort_by_key};
+use clearway_units::{Span, Time};
 
 /// A reader of the rows of flows that finish. A viewer keeps it from look to look.
 #[derive(Clone, Default, Debug)]
@@ -59,7 +59,7 @@ impl View<'_> {
         reader.open.extend(reader.seen..rows);
         reader.seen = rows;
         let mut pending = PendingNotes::new(self.sim).ends(self.sim);
-        sort_by_key(&mut pending, |&(row, _)| row);
+        pending.sort_by_key(|&(row, _)| row);
         let mut finished = Vec::new();
         reader.open.retain(|&row| {
             let id = RecordId::from_index(row as usize);
@@ -79,7 +79,7 @@ impl View<'_> {
             });
             false
         });
-        sort_by_key(&mut finished, |flow| (flow.end, flow.row));
+        finished.sort_by_key(|flow| (flow.end, flow.row));
         finished
     }
 }

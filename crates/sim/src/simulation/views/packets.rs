@@ -6,7 +6,7 @@ use crate::ids::{Id, IdVec};
 use crate::net::{Launched, Marks, QueuedPacket, RoutedPacket, each_launched, each_on_links};
 use clearway_proto::{Flags, Kind};
 use clearway_topology::PortId;
-use clearway_units::{Time, sort_by_key};
+use clearway_units::Time;
 
 /// The kinds of frames on links: those of packets, and pause frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,7 +135,7 @@ impl View<'_> {
         for port in self.sim.nets.ports() {
             let (net, plain) = (self.sim.nets.of(port), &mut waiting[port]);
             if !plain.is_empty() {
-                sort_by_key(plain, |&(start, _)| start);
+                plain.sort_by_key(|&(start, _)| start);
                 queued.extend(plain.drain(..).map(|(_, packet)| packet));
             } else if net.look(port).has_packets() {
                 let packets = net.look(port).waiting_packets();

@@ -5,7 +5,7 @@ use super::super::live_flows::LiveFlow;
 use super::super::notes::News;
 use super::super::state::Simulation;
 use crate::ids::{FlowSlot, Id, RecordId};
-use clearway_units::{Time, sort_by_key};
+use clearway_units::Time;
 
 /// The messages that began and ended since the last barrier, by the notes of the regions.
 pub struct PendingNotes {
@@ -36,14 +36,14 @@ impl PendingNotes {
             }
         }
         // Rows are made in this order when the run reads the notes.
-        sort_by_key(&mut wrote, |&(at, slot, _)| (at, slot));
+        wrote.sort_by_key(|&(at, slot, _)| (at, slot));
         let first = sim.journal.len();
         let row = |(index, (at, slot, bytes)): (usize, (Time, FlowSlot, u64))| {
             (slot, Message { row: (first + index) as u32, pending: Some((bytes, at)) })
         };
         let mut written: Vec<_> = wrote.into_iter().enumerate().map(row).collect();
-        sort_by_key(&mut written, |&(slot, _)| slot);
-        sort_by_key(&mut delivered, |&(slot, _)| slot);
+        written.sort_by_key(|&(slot, _)| slot);
+        delivered.sort_by_key(|&(slot, _)| slot);
         PendingNotes { written, delivered }
     }
 

@@ -20,8 +20,6 @@ mod tests;
 
 pub use flow::{HtsimUnit, ListError, ListFormat, ListRules, ListedFlow};
 
-use clearway_units::read_f64;
-
 /// Returns the format of a list, by its content or, where that says nothing, by the file's name.
 pub fn detect_format(name: &str, text: &str) -> ListFormat {
     let name = name.to_ascii_lowercase();
@@ -36,7 +34,7 @@ pub fn detect_format(name: &str, text: &str) -> ListFormat {
         ["Nodes" | "Connections" | "Triggers" | "Failures", ..] => ListFormat::Htsim,
         [first, "start" | "id" | "size" | "trigger", ..] if first.contains("->") => ListFormat::Htsim,
         [count] if count.bytes().all(|byte| byte.is_ascii_digit()) => ListFormat::Hpcc,
-        [_, _, ..] if words.iter().all(|word| read_f64(word).is_some()) => ListFormat::Ns2,
+        [_, _, ..] if words.iter().all(|word| word.parse::<f64>().is_ok()) => ListFormat::Ns2,
         _ => ListFormat::Csv,
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of shims in the simulator: incast with PAC, ICTCP, the ACK shaper and a fixed window, as in PAC's sections II
+//! Tests of agents in the simulator: incast with PAC, ICTCP, the ACK shaper and a fixed window, as in PAC's sections II
 //! and V.
 
 mod common;
@@ -88,7 +88,7 @@ impl Incast {
 }
 
 #[test]
-fn how_flows_are_cut_into_traffic_entries_changes_no_shim() {
+fn how_flows_are_cut_into_traffic_entries_changes_no_agent() {
     for (name, profile) in [("pac", "ns2-1g"), ("ictcp", "ns2"), ("ack-shaper", "ns2")] {
         let transport = with(name, &[("profile", profile)]);
         let topology = Star { hosts: 17, rate: Rate::gbps(1), delay: Span::from_us(25) }.build().unwrap();
@@ -102,8 +102,8 @@ fn how_flows_are_cut_into_traffic_entries_changes_no_shim() {
                 add(&mut model, &transport, part.to_vec());
             }
             let results = run(&model);
-            assert_eq!(results.summary.shims.len(), 1, "{name}: one shim at the one host that receives");
-            (results.flows.f64s("fct_s").to_vec(), results.summary.shims[0].stats)
+            assert_eq!(results.summary.agents.len(), 1, "{name}: one agent at the one host that receives");
+            (results.flows.f64s("fct_s").to_vec(), results.summary.agents[0].stats)
         };
         let (together, cut) = (under(&[&flows]), under(&[&flows[..5], &flows[5..]]));
         assert_eq!(together, cut, "{name}");
@@ -267,7 +267,7 @@ fn rounds_over_new_connections_open_and_close_one_per_sender_and_round() {
 
 #[test]
 fn the_summary_states_the_largest_number_of_acknowledgements_held() {
-    let held = |name| run(&rounds(&transport(name), 100, 0, true)).summary.shims;
+    let held = |name| run(&rounds(&transport(name), 100, 0, true)).summary.agents;
     assert!(held("dctcp").is_empty());
     let pac = held("pac");
     assert_eq!((pac.len(), pac[0].traffic.as_str(), pac[0].host.as_str()), (1, "incast", "h0"));
@@ -285,7 +285,7 @@ fn round_trip_times_include_the_time_for_which_pac_holds_acknowledgements() {
     let packets: u64 = results.flows.u64s("data_packets").iter().sum();
     let rtts = results.samples.f64s("value");
     assert_eq!(
-        rtts.len() as u64 + results.summary.shims[0].stats.dropped,
+        rtts.len() as u64 + results.summary.agents[0].stats.dropped,
         packets,
         "each that was not dropped"
     );
@@ -321,7 +321,7 @@ fn senders_of_a_round_start_within_its_spread_in_random_order() {
 }
 
 #[test]
-fn acknowledgements_that_a_shim_held_leave_in_their_own_class() {
+fn acknowledgements_that_a_agent_held_leave_in_their_own_class() {
     let shaper = transport("ack-shaper");
     let topology = Star { hosts: 4, rate: Rate::gbps(10), delay: Span::from_us(1) }.build().unwrap();
     let mut model = network_for(&shaper, topology);

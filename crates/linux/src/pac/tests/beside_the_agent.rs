@@ -1,8 +1,8 @@
-//! The same packets through [`Pac`] and through the simulator's shim give the same releases at the same times.
+//! The same packets through [`Pac`] and through the simulator's agent give the same releases at the same times.
 
 use super::*;
-use clearway_proto::pac::PacShim;
-use clearway_proto::{Extra, Flags, Header, Packet, Shim};
+use clearway_proto::pac::PacAgent;
+use clearway_proto::{Agent, Extra, Flags, Header, Packet};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -39,7 +39,7 @@ struct Model {
 
 proptest! {
     #[test]
-    fn pac_on_linux_releases_what_the_simulators_shim_releases(
+    fn pac_on_linux_releases_what_the_simulators_agent_releases(
         buffer in prop::sample::select(&["3 KB", "20 KB", "80 KB"][..]),
         correction in prop::sample::select(&["answers", "throughput", "line-rate"][..]),
         steps in prop::collection::vec((0u64..2000, 0u16..6, any_event()), 1..200),
@@ -49,7 +49,7 @@ proptest! {
         let mut params = PacParams::default();
         settings.iter().for_each(|(name, value)| params.set(name, *value).unwrap());
         let env = PacEnv { line_rate: Rate::mbps(100), mtu: 1500 };
-        let mut shim = PacShim::new(&params.bounded(), &env.shim());
+        let mut agent = PacAgent::new(&params.bounded(), &env.agent());
         let mut models: BTreeMap<u16, Model> = BTreeMap::new();
         // Each packet that was handed over, by its number: its flow and its timestamp.
         let mut stamps: BTreeMap<u32, (u16, u32)> = BTreeMap::new();
@@ -57,14 +57,14 @@ proptest! {
         for (wait, flow, event) in steps {
             let until = now + Span::from_us(wait);
             loop {
-                let due = shim.next_timeout();
+                let due = agent.next_timeout();
                 prop_assert!(due == bench.pac.next_timeout() || bench.pac.next_timeout() == bench.pac.aging);
                 if due > until {
                     break;
                 }
                 now = due.max(now);
-                shim.handle_timeout(now);
-                let released = drain(&mut shim, now);
+                agent.handle_timeout(now);
+                let released = drain(&mut agent, now);
                 let verdicts = bench.timeout(now);
                 compare(&released, &verdicts, &stamps, &mut models, now)?;
             }
@@ -85,7 +85,8 @@ proptest! {
                     let header = Header::Data { offset: u64::from(number * MSS), echo: at };
                     let packet = Packet::data(header, MSS, MSS + 90, now)
                         .with_flags(Flags::NONE.with_if(marked, Flags::ECN_CE));
-                    shim.handle_incoming(u32::from(flow), &packet, now);
+                    let passed = agent.handle_incoming(u32::from(flow), packet, &Extra::None, now);
+                    prop_assert!(passed.is_some());
                     let ecn = if marked { Ecn::Marked } else { Ecn::Capable0 };
                     (None, bench.incoming(with_echo(Segment { ecn, ..data(flow, number) }, 0, echo), now))
                 }
@@ -96,7 +97,7 @@ proptest! {
                     let flags = Flags::NONE.with_if(echo, Flags::ECN_ECHO);
                     let segment = Segment { ecn_echo: echo, ..with_echo(ack(flow, number), stamp, 0) };
                     let packet = acknowledgement(number, id).with_flags(flags);
-                    let passed = shim.handle_outgoing(u32::from(flow), packet, &Extra::None, now);
+                    let passed = agent.handle_outgoing(u32::from(flow), packet, &Extra::None, now);
                     (passed, bench.held(segment, now))
                 }
                 Event::SynAck if model.next > 0 => continue,
@@ -104,14 +105,14 @@ proptest! {
                     stamps.insert(id, (flow, stamp));
                     let header = Header::SynAck { window: id, rate: Rate::ZERO, echo: Time::ZERO };
                     let packet = Packet::control(header, 84, now);
-                    let passed = shim.handle_outgoing(u32::from(flow), packet, &Extra::None, now);
+                    let passed = agent.handle_outgoing(u32::from(flow), packet, &Extra::None, now);
                     (passed, bench.held(with_echo(syn_ack(flow), stamp, 0), now))
                 }
                 Event::Last => {
                     let number = model.next;
                     stamps.insert(id, (flow, stamp));
                     let packet = acknowledgement(number, id).with_flags(Flags::LAST);
-                    let passed = shim.handle_outgoing(u32::from(flow), packet, &Extra::None, now);
+                    let passed = agent.handle_outgoing(u32::from(flow), packet, &Extra::None, now);
                     let mut verdicts = bench.incoming(from_peer(flow, ACK | FIN, number * MSS, 0), now);
                     verdicts.extend(bench.held(to_peer(flow, ACK, number * MSS + 1), now));
                     models.remove(&flow);
@@ -119,11 +120,11 @@ proptest! {
                 }
             };
             let mut released: Vec<u32> = passed.iter().map(number_of).collect();
-            released.extend(drain(&mut shim, now));
+            released.extend(drain(&mut agent, now));
             compare(&released, &verdicts, &stamps, &mut models, now)?;
-            prop_assert_eq!(shim.controller().in_flight(), bench.pac.in_flight());
-            prop_assert_eq!(shim.stats().held, bench.pac.held() as u64);
-            prop_assert_eq!(shim.controller().threshold(), bench.pac.controller.threshold());
+            prop_assert_eq!(agent.controller().in_flight(), bench.pac.in_flight());
+            prop_assert_eq!(agent.stats().held, bench.pac.held() as u64);
+            prop_assert_eq!(agent.controller().threshold(), bench.pac.controller.threshold());
         }
     }
 }
@@ -138,15 +139,15 @@ fn acknowledgement(segments: u32, id: u32) -> Packet {
 fn number_of(packet: &Packet) -> u32 {
     match packet.header {
         Header::Ack { window, .. } | Header::SynAck { window, .. } => window,
-        _ => panic!("a shim releases only acknowledgements"),
+        _ => panic!("an agent releases only acknowledgements"),
     }
 }
 
-fn drain(shim: &mut PacShim, now: Time) -> Vec<u32> {
-    std::iter::from_fn(|| shim.poll_release(now)).map(|(_, packet, _)| number_of(&packet)).collect()
+fn drain(agent: &mut PacAgent, now: Time) -> Vec<u32> {
+    std::iter::from_fn(|| agent.poll_transmit(now)).map(|sent| number_of(&sent.packet)).collect()
 }
 
-/// Compares the releases of the shim with the verdicts, and records their times.
+/// Compares the releases of the agent with the verdicts, and records their times.
 fn compare(
     released: &[u32],
     verdicts: &[(u32, Verdict)],
