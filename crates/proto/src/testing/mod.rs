@@ -51,6 +51,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod transit;
+mod turns;
 
 pub use crate::Side;
 pub use end::End;

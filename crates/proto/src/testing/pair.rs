@@ -7,10 +7,8 @@ use super::network::{Network, Way};
 use super::port::Travelling;
 use super::stream::Operation;
 use super::transit::Transit;
-use crate::{
-    Agent, AgentEnv, AgentPacket, AgentScope, AgentStats, AnyTransport, Entity, Env, Extra, Order, Packet,
-    Receiver, Rng, Sender, Side, Transport,
-};
+use super::turns::Turns;
+use crate::{AgentPacket, AgentStats, AnyTransport, Env, Extra, Packet, Receiver, Sender, Side, Transport};
 use clearway_units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -32,10 +30,8 @@ pub struct Pair {
     pub transit: Transit,
     env: Env,
     agents: Agents,
-    /// The order in which the sending host's NIC asks flows for data.
-    order: Order,
-    /// The flow whose turn it is there.
-    turn: usize,
+    /// Whose turn it is at the sending host's NIC.
+    turns: Turns,
     steps_now: u32,
 }
 
@@ -60,8 +56,7 @@ impl Pair {
             env: network.env(),
             transit: Transit::new(network),
             agents: Agents::default(),
-            order: Order::InTurn,
-            turn: 0,
+            turns: Turns::new(),
             steps_now: 0,
         }
     }
@@ -75,7 +70,9 @@ impl Pair {
         operations: impl IntoIterator<Item = (Time, Operation)>,
     ) -> usize {
         self.transit.provide(transport);
-        self.prepare(transport.agent_scope(), transport.order(), |env| Some(Box::new(transport.agent(env)?)));
+        self.turns.order = transport.order();
+        let (scope, seed) = (transport.agent_scope(), self.transit.network.seed);
+        self.agents.provide(scope, &self.env, seed, |env| Some(Box::new(transport.agent(env)?)));
         let oracle = transport.needs().oracle.then_some((Time::ZERO, Operation::SetRate(self.env.line_rate)));
         self.add_ends(
             transport.sender(&self.env),
@@ -96,7 +93,9 @@ impl Pair {
         T::Receiver: 'static,
         T::Agent: 'static,
     {
-        self.prepare(T::AGENT, T::order(params), |env| Some(Box::new(T::agent(params, env)?)));
+        self.turns.order = T::order(params);
+        let seed = self.transit.network.seed;
+        self.agents.provide(T::AGENT, &self.env, seed, |env| Some(Box::new(T::agent(params, env)?)));
         let (sender, receiver) = (T::sender(params, &self.env), T::receiver(params, &self.env));
         self.add_ends(Box::new(sender), Box::new(receiver), operations)
     }
@@ -115,23 +114,6 @@ impl Pair {
         let number = self.flows.len() - 1;
         self.agents.begin(number, self.now);
         number
-    }
-
-    /// Gives the hosts what a transport wants of them.
-    fn prepare(
-        &mut self,
-        scope: AgentScope,
-        order: Order,
-        make: impl Fn(&AgentEnv) -> Option<Box<dyn Agent>>,
-    ) {
-        self.order = order;
-        let seed = self.transit.network.seed;
-        let Env { line_rate, framing, .. } = self.env;
-        let mut id = 0;
-        self.agents.provide(scope, || {
-            id += 1;
-            make(&AgentEnv { line_rate, framing, rng: Rng::stream(seed, Entity::Agent, id) })
-        });
     }
 
     /// The knowledge that the ends have of the network.
@@ -395,8 +377,7 @@ impl Pair {
     /// Lets the sending host's NIC take data, flow by flow in its order, while it is free.
     fn pull(&mut self) {
         while self.transit.nic_free_at(Way::ToReceiver) <= self.now {
-            let Some(number) = self.first_in_order() else { return };
-            self.turn = number + 1;
+            let Some(number) = self.turns.next(&mut self.flows, self.now) else { return };
             let mut packet = self.flows[number].sender.poll_data(self.now).expect("it wants to send");
             self.agents.handle_data(number, &mut packet, self.now);
             self.leave(Way::ToReceiver, number, packet, Extra::default());
@@ -405,28 +386,6 @@ impl Pair {
             self.pull_when_free();
             self.ask_agent(Side::Sender);
         }
-    }
-
-    /// The flow that the sending host's NIC asks next. Flows that are equal in the order take turns.
-    fn first_in_order(&mut self) -> Option<usize> {
-        let (now, count, turn) = (self.now, self.flows.len(), self.turn);
-        let in_turn = (0..count).map(|behind| (turn + behind) % count);
-        let mut first = None;
-        for number in in_turn {
-            let sender = &mut self.flows[number].sender;
-            sender.begin(now);
-            if !sender.wants_data() {
-                continue;
-            }
-            let key = sender.key(self.order);
-            if first.is_none_or(|(_, least)| key < least) {
-                first = Some((number, key));
-            }
-            if self.order == Order::InTurn {
-                break;
-            }
-        }
-        first.map(|(number, _)| number)
     }
 
     /// Lets the NIC take data again once the packet that it now sends, of data or not, has left.

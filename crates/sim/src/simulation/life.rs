@@ -106,7 +106,7 @@ pub fn open_flow(sim: &mut Simulation, start: Start) -> FlowSlot {
     let mut agent = None;
     if scope.receivers {
         agent = receiver_hosts.agents.of_host(name.traffic, sink, make(nic_rate));
-        receiver_hosts.begin(agent, slot, Side::Receiver, sim.now);
+        receiver_hosts.agents.begin(agent, slot, Side::Receiver, sim.now);
     }
     receiver_hosts.receivers.insert(slot, Receiving::new(receiver, receiving, name, agent));
     let sender_hosts = &mut sim.regions[sim.nets.part_of(src)].hosts;
@@ -114,7 +114,7 @@ pub fn open_flow(sim: &mut Simulation, start: Start) -> FlowSlot {
     if scope.senders {
         let agent = sender_hosts.agents.of_host(name.traffic, source, make(env.line_rate));
         sender_hosts.agents.set_of_sender(slot, agent);
-        sender_hosts.begin(agent, slot, Side::Sender, sim.now);
+        sender_hosts.agents.begin(agent, slot, Side::Sender, sim.now);
     }
     sender_hosts.senders.insert(slot, Sending::new(sender, sending));
     if sim.switches_notify {
