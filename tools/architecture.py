@@ -75,7 +75,7 @@ class Drawing:
 def rooms() -> str:
     """The crates and the rooms inside them; an arrow points to what is used."""
     picture = Drawing(1180, 590, "The crates of Clearway and their rooms; every arrow points to what is used")
-    picture.box(30, 16, 270, 58, "python/clearway", "command, data frames, figures, pages", kind="user")
+    picture.box(30, 16, 270, 58, "python/clearway", "core; papers, testbed; command", kind="user")
     picture.box(340, 16, 170, 58, "crates/python", "bindings and nothing else", kind="user")
     picture.box(550, 16, 150, 58, "crates/bench", "speed and memory", kind="user")
     picture.box(740, 16, 130, 58, "crates/planner", "bounds by formula", kind="user")
@@ -90,7 +90,7 @@ def rooms() -> str:
         ("model", "what is run, every", "name resolved"),
         ("simulation", "the event loop,", "the lives of flows"),
         ("hosts", "ends and agents,", "driven by packets"),
-        ("net", "ports, queues,", "memory, paths"),
+        ("net", "a pipeline of ports,", "paths, packets, books"),
         ("engine", "events in", "their order"),
     ]
     for number, (name, *lines) in enumerate(rooms):
