@@ -194,6 +194,7 @@ lint: build ## Checks formatting, lints, types and documentation; whatever they 
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest clearway._clearway
 	tools/circles
+	tools/methods
 
 docs: build ## Writes the generated parts of docs/ anew.
 	$(BIN)/python tools/docs.py

@@ -58,7 +58,8 @@ fn run_losing(
     let mut pair = Pair::new(network);
     pair.add(transport, operations);
     let lose = lose.to_vec();
-    pair.decide(move |it| if lose.contains(&(it.way, it.position)) { Fate::Lose } else { Fate::Pass });
+    pair.transit
+        .decide(move |it| if lose.contains(&(it.way, it.position)) { Fate::Lose } else { Fate::Pass });
     pair.finish();
     pair
 }
@@ -139,7 +140,7 @@ fn a_persistent_connection_asks_anew_for_each_message() {
     for number in 0..4 {
         let network = Network { established: true, ..Network::default() };
         let pair = run(&member(number), network, operations.clone());
-        assert_eq!(pair.kinds().get(&Kind::CreditRequest), Some(&20), "{number}");
+        assert_eq!(pair.transit.kinds().get(&Kind::CreditRequest), Some(&20), "{number}");
         let sender = pair.flows[0].sender.stats();
         assert_eq!((sender.data_packets, sender.rare().retransmits, sender.rare().timeouts), (20, 0, 0));
     }
@@ -153,7 +154,7 @@ fn under_the_profile_ns2_a_flow_of_one_frame_draws_one_credit_and_opens_without_
         assert_eq!((receiver.credits_sent, sender.rare().credits_wasted), (1, 0), "{bytes}");
         let expected = [Kind::Data, Kind::CreditRequest, Kind::CreditStop, Kind::Ack, Kind::Credit];
         assert_eq!(
-            *pair.kinds(),
+            *pair.transit.kinds(),
             expected.map(|kind| (kind, 1)).into(),
             "{bytes}: the answer to the stop is ours"
         );
@@ -164,7 +165,7 @@ fn under_the_profile_ns2_a_flow_of_one_frame_draws_one_credit_and_opens_without_
 #[test]
 fn released_data_leaves_before_the_stop_where_both_wait_in_one_queue() {
     let pair = send_with(&[("release", "queue"), ("idle_timeout", "0 s")], 14_600);
-    assert_eq!(pair.kinds()[&Kind::CreditStop], 1, "the answer to it finds all data there");
+    assert_eq!(pair.transit.kinds()[&Kind::CreditStop], 1, "the answer to it finds all data there");
     assert_eq!(pair.flows[0].sender.stats().data_packets, 10);
 }
 
@@ -177,7 +178,7 @@ fn a_receiver_that_was_told_the_end_sends_a_credit_a_frame_and_the_margin() {
             let sender = pair.flows[0].sender.stats();
             assert_eq!((sender.credits_used, sender.rare().timeouts), (frames, 0));
             // A round trip is ten frames long, so the margin is two credits at most.
-            let sent = pair.flows[0].receiver.stats().credits_sent - pair.credits_dropped();
+            let sent = pair.flows[0].receiver.stats().credits_sent - pair.transit.credits_dropped();
             assert!(sent >= frames && sent <= frames + extra, "{bytes} {margin}: {sent}");
         }
         assert!(send_with(&[], bytes).flows[0].sender.stats().rare().credits_wasted >= 1, "{bytes}");

@@ -106,7 +106,7 @@ fn play(transport: &AnyTransport, network: &Network, steps: &[Step]) -> Pair {
             }
             Step::Write(..) | Step::Close(_) | Step::Truncate(_) => {}
             Step::Advance(span) => pair.advance(span),
-            Step::Next(way, fate, count) => (0..count).for_each(|_| pair.decide_next(way, fate)),
+            Step::Next(way, fate, count) => (0..count).for_each(|_| pair.transit.decide_next(way, fate)),
             Step::Early(flow, side) => pair.fire_early(flow, side),
             Step::Again(flow, which) => {
                 let log = &pair.flows[flow].log;
@@ -190,7 +190,7 @@ fn data_that_may_leave_while_the_nic_sends_a_question_leaves_behind_it() {
     let mut pair = Pair::new(network);
     pair.log = true;
     let flow = pair.add(&transport, []);
-    (0..6).for_each(|_| pair.decide_next(Way::ToSender, Fate::Lose));
+    (0..6).for_each(|_| pair.transit.decide_next(Way::ToSender, Fate::Lose));
     pair.operate(flow, Operation::Write(1));
     for which in [0, 2] {
         let logged = pair.flows[flow].log[which];

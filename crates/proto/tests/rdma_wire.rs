@@ -27,7 +27,7 @@ fn with_losses(recovery: &str, packets: u64, lost: &'static [u64]) -> Flow {
     let mut pair = Pair::new(Network::default());
     pair.log = true;
     pair.add(&transport("rocev2", &[("recovery", recovery)]), whole(packets * MSS));
-    pair.decide(move |departure| {
+    pair.transit.decide(move |departure| {
         let is_data = departure.packet.kind() == Kind::Data;
         if is_data && lost.contains(&departure.position) { Fate::Lose } else { Fate::Pass }
     });
@@ -75,7 +75,7 @@ fn a_lost_repetition_is_repeated_without_a_timeout_while_data_follows() {
     pair.log = true;
     pair.add(&transport("rocev2", &[("recovery", "selective-repeat")]), whole(100 * MSS));
     let mut lost = 0;
-    pair.decide(move |departure| {
+    pair.transit.decide(move |departure| {
         let is_tenth = departure.packet.kind() == Kind::Data && departure.packet.range().start == 10 * MSS;
         lost += is_tenth as u32;
         if is_tenth && lost <= 3 { Fate::Lose } else { Fate::Pass }

@@ -26,8 +26,8 @@ pub fn network<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Answer<'py
     dict.set_item("delay_ps", links().map(|port| port.delay.as_ps()).collect::<Vec<_>>())?;
     let losses = (0..topology.links()).map(|link| topology.loss(PortId::from_index(2 * link)));
     dict.set_item("loss", losses.collect::<Vec<_>>())?;
-    dict.set_item("host_names", topology.host_names())?;
-    dict.set_item("switch_names", topology.switch_names())?;
+    dict.set_item("host_names", topology.names().hosts())?;
+    dict.set_item("switch_names", topology.names().switches())?;
     dict.set_item("oversubscription", topology.oversubscription())?;
     let (from, to, hops) = farthest_pair(topology);
     dict.set_item("farthest", (from.0, to.0, hops))?;
@@ -39,7 +39,7 @@ pub fn network<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Answer<'py
 pub fn node(scenario: &Scenario, name: &str) -> PyResult<u32> {
     let topology = &scenario.model().topology;
     let found = topology.node(name).map(|node| node.0);
-    found.ok_or_else(|| PyValueError::new_err(topology.no_node(name)))
+    found.ok_or_else(|| PyValueError::new_err(topology.names().no_node(name)))
 }
 
 /// Returns the shortest paths between two hosts, each by its number: hops, number of paths, the ports with their shares

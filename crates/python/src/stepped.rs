@@ -121,7 +121,7 @@ impl Stepped {
     fn queued(&self, py: Python<'_>, port: Option<&str>) -> Result<Table, Failure> {
         self.with(py, |simulation, _, packets| {
             let port = port.map(|name| find(simulation.model(), name)).transpose()?;
-            simulation.look_at_packets(packets);
+            simulation.view().look_at_packets(packets);
             if let Some(port) = port {
                 packets.queued.retain(|packet| packet.port == port);
             }
@@ -132,7 +132,7 @@ impl Stepped {
     /// The table of the frames on links.
     fn in_flight(&self, py: Python<'_>) -> Result<Table, Failure> {
         self.with(py, |simulation, _, packets| {
-            simulation.look_at_links(packets);
+            simulation.view().look_at_links(packets);
             packets.in_flight.sort_by_key(|frame| (frame.packet.port, frame.arrives));
             Ok(Table::of(in_flight(simulation.model(), packets)))
         })
@@ -142,7 +142,7 @@ impl Stepped {
     fn flows(&self, py: Python<'_>) -> Result<Table, Failure> {
         self.with(py, |simulation, _, _| {
             let mut views = Vec::new();
-            simulation.flows(|view| views.push(view));
+            simulation.flows().each(|view| views.push(view));
             views.sort_by_key(|view| (view.row.unwrap_or(u32::MAX), view.traffic, view.number));
             Ok(Table::of(flows(simulation.model(), &views)))
         })
@@ -151,8 +151,8 @@ impl Stepped {
     /// The table of flows that finished since the last call.
     fn finished(&self, py: Python<'_>) -> Result<Table, Failure> {
         self.with(py, |simulation, finished, _| {
-            let rows = simulation.finished(finished);
-            let views = rows.iter().filter_map(|row| simulation.flow(row.row)).collect::<Vec<_>>();
+            let rows = simulation.view().finished(finished);
+            let views = rows.iter().filter_map(|row| simulation.flows().get(row.row)).collect::<Vec<_>>();
             Ok(Table::of(flows(simulation.model(), &views)))
         })
     }
@@ -160,7 +160,7 @@ impl Stepped {
     /// The names of the ports that the data of the flow of a row crosses.
     fn path(&self, py: Python<'_>, flow: u32) -> Result<Vec<String>, Failure> {
         self.with(py, |simulation, _, _| {
-            let ports = simulation.path(flow);
+            let ports = simulation.flows().path(flow);
             Ok(ports.into_iter().map(|port| simulation.model().topology.port_name(port)).collect())
         })
     }
@@ -205,7 +205,7 @@ fn port_column(model: &Model, ports: impl Iterator<Item = PortId>, doc: &'static
 }
 
 fn ports(simulation: &Simulation) -> sim::Table {
-    let views: Vec<sim::PortView> = simulation.ports().collect();
+    let views: Vec<sim::PortView> = simulation.view().ports().collect();
     let ints = |of: fn(&sim::PortView) -> u64| Values::U64(views.iter().map(of).collect());
     let mut columns = vec![
         port_column(simulation.model(), views.iter().map(|view| view.port), "the port, as node->next node"),

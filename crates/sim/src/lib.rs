@@ -33,8 +33,8 @@ pub use metrics::{
 pub use net::{ByReason, DropReason};
 pub use partition::{Partition, PartitionSummary};
 pub use simulation::{
-    BooksView, CheckpointError, ClassView, Clock, Finished, FinishedFlow, FlowState, FlowView, FrameKind,
-    InFlight, Marks, PacketView, Packets, PartTimes, PortView, Progress, QueuedPacket, SeenPorts, SimError,
-    Simulation,
+    BooksView, CheckpointError, ClassView, Clock, Finished, FinishedFlow, FlowState, FlowView, Flows,
+    FrameKind, InFlight, Marks, PacketView, Packets, PartTimes, PortView, Progress, QueuedPacket, SeenPorts,
+    SimError, Simulation, View,
 };
 pub use warnings::{Warning, warnings};

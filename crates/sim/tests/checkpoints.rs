@@ -101,13 +101,16 @@ fn resumed(model: &Model, parts: usize, spools: [Option<Box<dyn Spool>>; 2], fro
 /// All that a viewer sees of a run between two steps.
 fn seen(simulation: &mut Simulation) -> String {
     let mut flows = Vec::new();
-    simulation.flows(|flow| flows.push(format!("{flow:?}")));
+    simulation.flows().each(|flow| flows.push(format!("{flow:?}")));
     let mut links: Vec<String> =
-        simulation.in_flight().iter().map(|in_flight| format!("{in_flight:?}")).collect();
+        simulation.view().in_flight().iter().map(|in_flight| format!("{in_flight:?}")).collect();
     links.sort();
-    let ports: Vec<_> =
-        simulation.ports().map(|port| (format!("{port:?}"), simulation.queued(port.port))).collect();
-    format!("{:?}\n{:?}\n{ports:?}\n{flows:?}\n{links:?}", simulation.progress(), simulation.books())
+    let ports: Vec<_> = simulation
+        .view()
+        .ports()
+        .map(|port| (format!("{port:?}"), simulation.view().queued(port.port)))
+        .collect();
+    format!("{:?}\n{:?}\n{ports:?}\n{flows:?}\n{links:?}", simulation.progress(), simulation.view().books())
 }
 
 /// Runs a model, cut into so many parts, that is broken off in these places.

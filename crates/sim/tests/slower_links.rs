@@ -122,6 +122,7 @@ fn frames_on_a_long_link_show_when_they_left_at_the_rate_that_each_had() {
         let mut sim = Simulation::spooled(&model, &partition, [None, None]).unwrap();
         sim.run_until(at(80), u64::MAX);
         let mut shown: Vec<[Time; 2]> = sim
+            .view()
             .in_flight()
             .iter()
             .filter(|frame| frame.packet.port == host)

@@ -43,30 +43,30 @@ fn shown(results: &Results) -> String {
 
 /// Asserts that what the views show of packets and ports fits together.
 fn check_packets(sim: &Simulation, packets: &mut Packets) {
-    let books = sim.books();
+    let books = sim.view().books();
     assert!(books.balance(), "{books:?}");
     let now = sim.progress().now;
-    sim.look_at_links(packets);
+    sim.view().look_at_links(packets);
     let on_links = sorted(&packets.in_flight);
-    sim.look_at_packets(packets);
+    sim.view().look_at_packets(packets);
     assert_eq!(on_links, sorted(&packets.in_flight), "a look at links alone shows the same frames");
     for frame in &packets.in_flight {
         assert!(frame.start <= now && frame.start < frame.arrives, "{frame:?} at {now}");
         assert!(now <= frame.arrives || frame.packet.kind == FrameKind::Pause, "{frame:?} at {now}");
     }
-    for view in sim.ports() {
+    for view in sim.view().ports() {
         let all = packets.queued.iter().filter(|packet| packet.port == view.port);
         let queued: Vec<_> = all.copied().collect();
-        assert_eq!(queued, sim.queued(view.port));
+        assert_eq!(queued, sim.view().queued(view.port));
         let mut known = Vec::new();
-        sim.each_queued(view.port, usize::MAX, |packet| known.push(packet));
+        sim.view().each_queued(view.port, usize::MAX, |packet| known.push(packet));
         let without_flow = |packet: &PacketView| (packet.kind, packet.wire, packet.marks);
         let of_port = |packet: &QueuedPacket| (FrameKind::Packet(packet.kind), packet.wire, packet.marks);
         assert!(queued.iter().map(without_flow).eq(known.iter().map(of_port)), "{queued:?} {known:?}");
         let bytes: u64 = queued.iter().map(|packet| u64::from(packet.wire)).sum();
         assert_eq!(bytes, view.queue_bytes + view.credit_queue_bytes, "{view:?}");
         assert_eq!(queued.len() as u64, view.queue_packets + view.credit_queue_packets, "{view:?}");
-        let sums = sim.classes(view.port).fold((0, 0), |sum, class| {
+        let sums = sim.view().classes(view.port).fold((0, 0), |sum, class| {
             let add = if class.is_credit { (0, class.bytes) } else { (class.bytes, 0) };
             (sum.0 + add.0, sum.1 + add.1)
         });
@@ -120,9 +120,9 @@ struct Kept {
 impl Kept {
     /// Asserts that the ports that are kept look as all ports do after a look at those that changed.
     fn check(&mut self, sim: &Simulation) {
-        self.ports.resize_with(sim.ports().len(), || None);
+        self.ports.resize_with(sim.view().ports().len(), || None);
         self.look(sim);
-        for (kept, port) in self.ports.iter().zip(sim.ports()) {
+        for (kept, port) in self.ports.iter().zip(sim.view().ports()) {
             assert_eq!(format!("{kept:?}"), format!("{:?}", Some(port)));
         }
     }
@@ -130,7 +130,7 @@ impl Kept {
     /// Looks at the ports that changed. Returns how many these are.
     fn look(&mut self, sim: &Simulation) -> usize {
         let mut shown = 0;
-        sim.changed_ports(&mut self.seen, |view| {
+        sim.view().changed_ports(&mut self.seen, |view| {
             self.ports[view.port.0 as usize] = Some(view);
             shown += 1;
         });
@@ -161,11 +161,11 @@ proptest! {
         let (mut finished, mut ports, mut kept) = (Vec::new(), Vec::new(), Kept::default());
         let stepped = stepped(&model, unbroken.summary.end, &steps, |sim| {
             check_packets(sim, &mut packets);
-            finished.extend(sim.finished(&mut reader));
-            ports = sim.ports().collect();
+            finished.extend(sim.view().finished(&mut reader));
+            ports = sim.view().ports().collect();
             kept.check(sim);
             let started = sim.progress().flows_started;
-            sim.flows(|flow| {
+            sim.flows().each(|flow| {
                 let size = flow.size.unwrap_or(u64::MAX);
                 assert!(flow.row.is_none_or(|row| u64::from(row) < started), "{flow:?}");
                 assert!(flow.delivered <= size, "{flow:?}");
@@ -202,8 +202,8 @@ fn the_queues_that_a_look_shows_are_those_that_a_sample_has_at_that_time() {
         let mut at = Time::ZERO;
         while sim.run_until(at + Span::from_us(3), u64::MAX) {
             at += Span::from_us(3);
-            bytes.extend(sim.ports().map(|port| port.queue_bytes as f64));
-            credits.extend(sim.ports().map(|port| port.credit_queue_packets as f64));
+            bytes.extend(sim.view().ports().map(|port| port.queue_bytes as f64));
+            credits.extend(sim.view().ports().map(|port| port.credit_queue_packets as f64));
         }
         let samples = sim.finish().unwrap().samples;
         let values = samples.f64s("value");
@@ -246,12 +246,13 @@ fn a_frame_that_waits_at_a_plain_port_is_queued_until_it_starts_and_then_in_flig
     let frame = Span::from_ps(123_040);
     let arrived = Time::ZERO + frame + Span::from_us(1);
     sim.run_until(arrived, u64::MAX);
-    let to_receiver = sim.ports().find(|port| port.queue_packets > 0).expect("a queue forms").port;
-    let waits =
-        |sim: &Simulation| sim.queued(to_receiver).iter().map(|packet| packet.flow).collect::<Vec<_>>();
+    let to_receiver = sim.view().ports().find(|port| port.queue_packets > 0).expect("a queue forms").port;
+    let waits = |sim: &Simulation| {
+        sim.view().queued(to_receiver).iter().map(|packet| packet.flow).collect::<Vec<_>>()
+    };
     assert_eq!(waits(&sim), [Some(1), Some(2), Some(3)]);
     let leaving = |sim: &Simulation| {
-        let frames = sim.in_flight().into_iter().filter(|frame| frame.packet.port == to_receiver);
+        let frames = sim.view().in_flight().into_iter().filter(|frame| frame.packet.port == to_receiver);
         frames.map(|frame| (frame.packet.flow, frame.start, frame.arrives)).collect::<Vec<_>>()
     };
     assert_eq!(leaving(&sim), [(Some(0), arrived, arrived + frame + Span::from_us(1))]);
@@ -312,12 +313,12 @@ fn flows_that_start_between_two_barriers_are_shown_once_they_have_started() {
     for us in 1..=4 {
         sim.run_until(Time::ZERO + Span::from_us(us), u64::MAX);
         let mut shown = Vec::new();
-        sim.flows(|flow| shown.push((flow.number, flow.row, flow.size, flow.state)));
+        sim.flows().each(|flow| shown.push((flow.number, flow.row, flow.size, flow.state)));
         shown.sort_unstable_by_key(|&(number, ..)| number);
         let started = |number| (number, Some(number as u32), Some(1_000_000), FlowState::Sending);
         assert_eq!(shown, (0..us).map(started).collect::<Vec<_>>());
         assert_eq!(sim.progress().flows_started, us);
-        assert_eq!(sim.flow(us as u32).map(|flow| flow.number), None);
+        assert_eq!(sim.flows().get(us as u32).map(|flow| flow.number), None);
     }
 }
 
@@ -327,7 +328,7 @@ fn a_transport_that_asks_is_told_how_many_flows_its_host_sends_when_one_starts()
     let mut sim = Simulation::new(&model).unwrap();
     sim.run_until(Time::ZERO + Span::from_us(4), u64::MAX);
     let mut rates = [0.0; 4];
-    sim.flows(|flow| rates[flow.number as usize] = flow.rate * 1e-9);
+    sim.flows().each(|flow| rates[flow.number as usize] = flow.rate * 1e-9);
     assert_eq!(rates.map(f64::round), [100.0, 50.0, 100.0, 33.0]);
 }
 
@@ -336,12 +337,12 @@ fn the_path_and_the_end_of_a_flow_are_shown_also_when_it_is_over() {
     let model = incast(&transport("dctcp"), 2, 14_600);
     let mut sim = Simulation::new(&model).unwrap();
     sim.run_until(Time::ZERO + Span::from_us(2), u64::MAX);
-    let (path, alive) = (sim.path(1), sim.flow(1).unwrap());
+    let (path, alive) = (sim.flows().path(1), sim.flows().get(1).unwrap());
     assert_eq!((path.len(), alive.state, alive.end), (2, FlowState::Sending, None));
     assert!(alive.window > 0.0 && alive.delivered < 14_600);
     while sim.run_until(Time::MAX, 1 << 16) {}
-    let over = sim.flow(1).unwrap();
-    assert_eq!((sim.path(1), over.state, over.delivered), (path, FlowState::Ended, 14_600));
+    let over = sim.flows().get(1).unwrap();
+    assert_eq!((sim.flows().path(1), over.state, over.delivered), (path, FlowState::Ended, 14_600));
     assert!(over.window.is_nan() && over.end.is_some());
-    assert!(sim.flow(2).is_none() && sim.path(2).is_empty());
+    assert!(sim.flows().get(2).is_none() && sim.flows().path(2).is_empty());
 }

@@ -56,6 +56,7 @@ pub use graph::{Node, NodeId, NodeKind, Port, PortId, Topology};
 pub use graphml::from_graphml;
 pub use hpcc::from_hpcc;
 pub use htsim::from_htsim;
+pub use names::Names;
 pub use pairs::{Between, between, farthest_pair};
 pub use routing::{PathSet, Policy, Routes, Unreachable};
 pub use shapes::{

@@ -28,21 +28,37 @@ fn short(first: &str, last: &str, count: usize) -> String {
     }
 }
 
+/// The names of a topology's nodes, in short and in messages.
+#[derive(Clone, Copy)]
+pub struct Names<'a> {
+    topology: &'a Topology,
+}
+
 impl Topology {
+    /// Returns the names of the nodes, as messages show them.
+    pub fn names(&self) -> Names<'_> {
+        Names { topology: self }
+    }
+}
+
+impl Names<'_> {
     /// Returns a further name of a node, which says what it is, such as `leaf0`.
-    pub fn alias(&self, node: NodeId) -> Option<String> {
-        let found =
-            self.aliases().iter().find(|alias| (alias.first..alias.first + alias.count).contains(&node.0))?;
+    pub fn alias(self, node: NodeId) -> Option<String> {
+        let found = self
+            .topology
+            .aliases()
+            .iter()
+            .find(|alias| (alias.first..alias.first + alias.count).contains(&node.0))?;
         Some(found.name(node.0 - found.first))
     }
 
     /// Returns the names of nodes in short, with other names in parentheses: `tor0..tor3 (or leaf0..leaf3), spine0,
     /// spine1`.
-    fn names_of(&self, nodes: std::ops::Range<usize>) -> String {
+    fn of(self, nodes: std::ops::Range<usize>) -> String {
         let mut out = String::new();
         let (mut start, mut runs) = (nodes.start, 0);
         while start < nodes.end {
-            let name = |index: usize| self.nodes()[index].name.as_str();
+            let name = |index: usize| self.topology.nodes()[index].name.as_str();
             let (word, number) = split(name(start));
             let mut end = start + 1;
             while let Some(number) = number
@@ -59,6 +75,7 @@ impl Topology {
             let comma = if out.is_empty() { "" } else { ", " };
             let _ = write!(out, "{comma}{}", short(name(start), name(end - 1), end - start));
             let others: Vec<String> = self
+                .topology
                 .aliases()
                 .iter()
                 .filter(|alias| (start..end).contains(&(alias.first as usize)))
@@ -73,30 +90,31 @@ impl Topology {
     }
 
     /// Returns the names of the hosts in short, such as `h0..h15`.
-    pub fn host_names(&self) -> String {
-        self.names_of(0..self.hosts())
+    pub fn hosts(self) -> String {
+        self.of(0..self.topology.hosts())
     }
 
     /// Returns the names of the switches in short, with their other names in parentheses.
-    pub fn switch_names(&self) -> String {
-        self.names_of(self.hosts()..self.nodes().len())
+    pub fn switches(self) -> String {
+        self.of(self.topology.hosts()..self.topology.nodes().len())
     }
 
     /// Returns a message that there is no node of this name, with the closest name and the names that there are.
-    pub fn no_node(&self, name: &str) -> String {
-        let others = self.aliases().iter().flat_map(|alias| (0..alias.count).map(|index| alias.name(index)));
-        let names = self.nodes().iter().rev().map(|node| node.name.clone()).chain(others);
+    pub fn no_node(self, name: &str) -> String {
+        let others =
+            self.topology.aliases().iter().flat_map(|alias| (0..alias.count).map(|index| alias.name(index)));
+        let names = self.topology.nodes().iter().rev().map(|node| node.name.clone()).chain(others);
         let names: Vec<String> = names.take(COMPARED_MAX).collect();
         let hint = suggestion(name, names.iter().map(String::as_str));
-        let switches = if self.switches() == 0 { "none".into() } else { self.switch_names() };
-        format!("there is no node {name:?}{hint} (switches: {switches}; hosts: {})", self.host_names())
+        let switches = if self.topology.switches() == 0 { "none".into() } else { self.switches() };
+        format!("there is no node {name:?}{hint} (switches: {switches}; hosts: {})", self.hosts())
     }
 
     /// Returns a message that there is no host of this name, with the closest name and the names that there are.
-    pub fn no_host(&self, name: &str) -> String {
-        let hosts = &self.nodes()[..self.hosts()];
+    pub fn no_host(self, name: &str) -> String {
+        let hosts = &self.topology.nodes()[..self.topology.hosts()];
         let hint = suggestion(name, hosts.iter().take(COMPARED_MAX).map(|host| host.name.as_str()));
-        format!("there is no host {name:?}{hint} (hosts: {})", self.host_names())
+        format!("there is no host {name:?}{hint} (hosts: {})", self.hosts())
     }
 }
 
@@ -134,10 +152,10 @@ mod tests {
     #[test]
     fn a_message_lists_the_names_in_short() {
         let network = LeafSpine::default().build().unwrap();
-        assert_eq!(network.host_names(), "h0..h31");
-        assert_eq!(network.switch_names(), "tor0..tor3 (or leaf0..leaf3), spine0, spine1");
+        assert_eq!(network.names().hosts(), "h0..h31");
+        assert_eq!(network.names().switches(), "tor0..tor3 (or leaf0..leaf3), spine0, spine1");
         assert_eq!(
-            network.no_node("leave1"),
+            network.names().no_node("leave1"),
             "there is no node \"leave1\"; did you mean \"leaf1\"? (switches: tor0..tor3 (or leaf0..leaf3), spine0, \
              spine1; hosts: h0..h31)"
         );
@@ -150,15 +168,15 @@ mod tests {
             builder.link(NodeId(host), switch, clearway_units::Rate::gbps(1), clearway_units::Span::ZERO);
         }
         let network = builder.build().unwrap();
-        assert!(network.host_names().ends_with("oo, pp and 10 more"), "{}", network.host_names());
-        assert_eq!(network.switch_names(), "007");
+        assert!(network.names().hosts().ends_with("oo, pp and 10 more"), "{}", network.names().hosts());
+        assert_eq!(network.names().switches(), "007");
     }
 
     proptest! {
         #[test]
         fn no_name_panics(name in "(pod|leaf|tor|switch)?[0-9]{0,12}(-agg[0-9]{0,12})?") {
             for network in [LeafSpine::default().build().unwrap(), Clos3::default().build().unwrap()] {
-                let _ = (network.node(&name), network.no_node(&name));
+                let _ = (network.node(&name), network.names().no_node(&name));
             }
         }
     }

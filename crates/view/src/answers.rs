@@ -84,7 +84,7 @@ struct Counters {
 impl Port {
     /// Returns a port of a simulation, with at most so many of the packets that wait.
     pub fn new(simulation: &Simulation, port: PortId, most: usize) -> Port {
-        let view = simulation.port(port);
+        let view = simulation.view().port(port);
         let class = |view: ClassView<'_>| Class {
             class: view.name.to_owned(),
             credits: view.is_credit,
@@ -102,8 +102,8 @@ impl Port {
         Port {
             queue_bytes: view.queue_bytes,
             credit_queue_bytes: view.credit_queue_bytes,
-            by_class: simulation.classes(port).map(class).collect(),
-            queued: simulation.queued(port).into_iter().take(most).map(packet).collect(),
+            by_class: simulation.view().classes(port).map(class).collect(),
+            queued: simulation.view().queued(port).into_iter().take(most).map(packet).collect(),
             drops: view.drops.iter().map(|(why, count)| (why.word(), count)).collect(),
             counters: Counters::new(&view),
             paused: view.is_paused,

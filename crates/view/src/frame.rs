@@ -61,14 +61,14 @@ impl Camera {
     /// Takes a frame.
     pub fn take(&mut self, run: u32, simulation: &mut Simulation, parts: Parts) -> &[u8] {
         self.flows.clear();
-        simulation.flows(|view| self.flows.extend(Flow::new(&view)));
+        simulation.flows().each(|view| self.flows.extend(Flow::new(&view)));
         // Rows with places are sorted in place of flows, which are larger.
         self.order.clear();
         self.order.extend(self.flows.iter().zip(0u32..).map(|(flow, place)| (flow.row, place)));
         self.order.sort_unstable();
         self.packets.clear();
         if parts.packets {
-            simulation.look_at_links(&mut self.packets);
+            simulation.view().look_at_links(&mut self.packets);
         }
 
         let out = &mut self.frame;
@@ -88,7 +88,7 @@ impl Camera {
 
         let ended = if simulation.ended().is_some() { ENDED } else { 0 };
         let left_out = if is_too_much { LEFT_OUT } else { 0 };
-        let ports = simulation.ports().len();
+        let ports = simulation.view().ports().len();
         let counts = [ports, self.packets.in_flight.len(), queued, self.flows.len()];
         out.header(run, counts.map(|count| count as u32), ended | left_out, &simulation.progress());
         &out.room[..out.length]
@@ -167,7 +167,7 @@ impl Bytes {
     /// Adds the ports, of which those that did not change stand there still, and lists those at which packets wait. Returns
     /// how many of these packets a frame holds.
     fn ports(&mut self, simulation: &Simulation, seen: &mut SeenPorts, waiting: &mut Vec<PortId>) -> usize {
-        let ports = simulation.ports().len();
+        let ports = simulation.view().ports().len();
         let mut table = self.table(ports, [4, 4, 8, 8, 8, 4, 4, 4, 4, 4, 1]);
         let [queues, credit_queues] = [(); 2].map(|()| table.column::<4>());
         let [sent_bytes, sent_data_bytes, sent_credits] = [(); 3].map(|()| table.column::<8>());
@@ -178,7 +178,7 @@ impl Bytes {
         let real = |number: u64| (number as f64).to_le_bytes();
         let mut queued = 0;
         waiting.clear();
-        simulation.changed_ports(seen, |view: PortView| {
+        simulation.view().changed_ports(seen, |view: PortView| {
             let row = view.port.0 as usize;
             queues[row] = count(view.queue_bytes);
             credit_queues[row] = count(view.credit_queue_bytes);
@@ -225,7 +225,7 @@ impl Bytes {
         let [kinds, flags] = [(); 2].map(|()| table.column::<1>());
         let mut rows = ports.iter_mut().zip(wires).zip(kinds).zip(flags);
         for &port in waiting {
-            simulation.each_queued(port, QUEUED, |packet| {
+            simulation.view().each_queued(port, QUEUED, |packet| {
                 if let Some((((of, wire), kind), flags)) = rows.next() {
                     *of = port.0.to_le_bytes();
                     *wire = packet.wire.to_le_bytes();

@@ -91,7 +91,7 @@ fn nodes(model: &Model) -> Vec<Node> {
         Node {
             id: id.0,
             name: node.name.clone(),
-            alias: model.topology.alias(id),
+            alias: model.topology.names().alias(id),
             kind: match node.kind {
                 NodeKind::Host => "host",
                 NodeKind::Switch => "switch",

@@ -90,14 +90,14 @@ impl Run {
     /// # Errors
     /// No such flow has started.
     pub fn flow(&mut self, flow: u32) -> Result<Flow, Refusal> {
-        let view = self.simulation.flow(flow);
+        let view = self.simulation.flows().get(flow);
         let view = view.ok_or_else(|| Refusal(format!("no flow {flow} has started")))?;
-        Ok(Flow::new(&self.scenario.model, view, &self.simulation.path(flow)))
+        Ok(Flow::new(&self.scenario.model, view, &self.simulation.flows().path(flow)))
     }
 
     /// Returns the flows that finished, from a row on.
     pub fn finished(&mut self, from: u32) -> Finished {
-        self.finished.extend(self.simulation.finished(&mut self.reader));
+        self.finished.extend(self.simulation.view().finished(&mut self.reader));
         let from = (from as usize).min(self.finished.len());
         let rows = &self.finished[from..];
         let rows = &rows[..rows.len().min(ROWS)];

@@ -4,7 +4,7 @@
 //!
 //! | part | what runs there |
 //! |---|---|
-//! | sending side of a flow (`sender`) | `SenderGate` (E17 Fig. 7), and the packets that the kernel holds |
+//! | sending side of a flow (`sender`, `held`) | `SenderGate` (E17 Fig. 7), and the packets that the kernel holds |
 //! | receiving side (`receiver`) | the transport's receiver, with its pacer, loss meter and feedback control |
 //! | NIC (`credits`) | `CreditLimiter`: the credits of all flows take the share that a port gives them |
 //!
@@ -29,6 +29,7 @@
 mod config;
 mod counters;
 mod credits;
+mod held;
 mod numbers;
 mod peers;
 mod receiver;

@@ -1,12 +1,12 @@
 //! The sending side of a flow: packets that the kernel holds, and the gate that asks for credits and spends them.
 
 use super::counters::{Counters, Plain, Refusal};
+use super::held::HeldPackets;
 use super::numbers::{Arrival, Arrivals};
 use crate::datapath::{Actions, HeldId, Stamp, Verdict};
 use crate::wire::{Control, FlowKey, Kind, MacAddr};
 use clearway_proto::expresspass::{GateConfig, SenderGate, Signal, State};
 use clearway_units::{Rate, Span, Time};
-use std::collections::VecDeque;
 
 /// The settings of all sending sides of a host.
 #[derive(Clone, Copy, Debug)]
@@ -45,17 +45,9 @@ pub(super) enum Mode {
     Plain(Time),
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    id: HeldId,
-    since: Time,
-    /// The bytes of payload. An end of the connection without payload leaves with the packet before it.
-    payload: u16,
-}
-
-impl Held {
-    fn needs_credit(&self) -> bool {
-        self.payload > 0
+impl Mode {
+    fn is_plain(self) -> bool {
+        matches!(self, Mode::Plain(_))
     }
 }
 
@@ -70,9 +62,8 @@ pub(super) struct SendFlow {
     mode: Mode,
     /// The reason why the flow became plain, if it did.
     plain_for: Plain,
-    held: VecDeque<Held>,
-    /// The number of held packets that need a credit.
-    backlog: u64,
+    /// The packets that the kernel holds.
+    held: HeldPackets,
     arrivals: Arrivals,
     /// True if scheduled data shall be ECN-capable.
     ecn: bool,
@@ -113,8 +104,7 @@ impl SendFlow {
             mode,
             // A flow is plain from its beginning only if its host answered no request before.
             plain_for: Plain::Unanswered,
-            held: VecDeque::new(),
-            backlog: 0,
+            held: HeldPackets::default(),
             arrivals: Arrivals::default(),
             ecn: false,
             rtt: settings.base_rtt,
@@ -142,13 +132,9 @@ impl SendFlow {
         self.gate.state()
     }
 
-    fn is_plain(&self) -> bool {
-        matches!(self.mode, Mode::Plain(_))
-    }
-
     /// Returns true if the flow has ended, and can be removed.
     pub fn is_over(&self) -> bool {
-        self.ending && self.held.is_empty() && (self.is_plain() || self.gate.state() == State::Closed)
+        self.ending && self.held.is_empty() && (self.mode.is_plain() || self.gate.state() == State::Closed)
     }
 
     /// Returns true, once, if the other host did not answer, so that the flow has become plain TCP.
@@ -169,7 +155,7 @@ impl SendFlow {
             State::Receiving => self.gate.ask_again(cx.now),
             // The timer does not run while the flow is plain, so it is past, and the request is repeated.
             State::RequestSent => {
-                self.gate.on_timer(self.backlog.max(1), cx.now);
+                self.gate.on_timer(self.held.backlog().max(1), cx.now);
             }
             State::Closed | State::StopSent => self.gate.on_data(cx.now),
         }
@@ -204,21 +190,19 @@ impl SendFlow {
             self.settle(cx);
             return;
         }
-        self.held.push_back(Held { id, since: cx.now, payload });
-        cx.counters.hold();
-        self.backlog += u64::from(is_data);
+        self.held.push(id, payload, cx.now, cx.counters);
         if cx.counters.held_now > cx.settings.held_max {
-            let payload = self.release_first(Verdict::Accept, cx);
+            let payload = self.held.release_first(Verdict::Accept, cx.now, cx.counters, cx.actions);
             cx.counters.plain_packet(Plain::HeldLimit, payload);
         }
-        if self.backlog == 1 && is_data {
+        if self.held.backlog() == 1 && is_data {
             self.sign = cx.now;
         }
         if self.mode == Mode::Probing(Time::MAX) {
             // The connection was open before this daemon was.
             self.on_open(cx);
         }
-        if self.backlog > 0 {
+        if self.held.backlog() > 0 {
             self.gate.on_data(cx.now);
         }
         self.settle(cx)
@@ -263,7 +247,7 @@ impl SendFlow {
         }
         self.ecn = control.wants_ecn;
         self.on_sign(cx.now);
-        self.gate.on_accept(control.session, self.backlog, cx.now);
+        self.gate.on_accept(control.session, self.held.backlog(), cx.now);
         self.settle(cx);
         Ok(())
     }
@@ -282,10 +266,10 @@ impl SendFlow {
         }
         self.gap = (self.gap * 7 + cx.now.saturating_since(self.last_credit)) / 8;
         self.last_credit = cx.now;
-        if self.gate.on_credit(control.session, self.backlog, self.rtt, cx.now) {
+        if self.gate.on_credit(control.session, self.held.backlog(), self.rtt, cx.now) {
             // An end of the connection never stands first, since it leaves with the packet before it.
             let stamp = Stamp { id: control.number as u16, ecn: self.ecn };
-            let payload = self.release_first(Verdict::Stamped(stamp), cx);
+            let payload = self.held.release_first(Verdict::Stamped(stamp), cx.now, cx.counters, cx.actions);
             cx.counters.credited_packet(payload);
         } else {
             cx.counters.credits_wasted += 1;
@@ -300,18 +284,17 @@ impl SendFlow {
             return Err(Refusal::Session);
         }
         self.on_sign(cx.now);
-        self.gate.on_stopped(control.session, self.backlog == 0, self.backlog, cx.now);
+        self.gate.on_stopped(control.session, self.held.backlog() == 0, self.held.backlog(), cx.now);
         self.settle(cx);
         Ok(())
     }
 
     /// Handles the timer at the time of [`SendFlow::next_timer`], or earlier.
     pub fn on_timer(&mut self, cx: &mut SendCx<'_>) {
-        let is_late = |held: &Held| held.since.saturating_add(cx.settings.hold_max) <= cx.now;
         match self.mode {
             Mode::Plain(_) => return self.settle(cx),
             Mode::Probing(until) if cx.now >= until => return self.give_up(Plain::Unanswered, cx),
-            _ if self.held.front().is_some_and(is_late) => {
+            _ if self.held.until(cx.settings.hold_max) <= cx.now => {
                 // The receiver answers, so nothing is learned about it.
                 self.give_up(Plain::HeldTooLong, cx);
                 self.unanswered = false;
@@ -324,7 +307,7 @@ impl SendFlow {
             self.sign = cx.now;
             self.gate.ask_again(cx.now);
         } else if cx.now >= self.gate.next_timeout() {
-            self.silent += u32::from(self.gate.on_timer(self.backlog, cx.now));
+            self.silent += u32::from(self.gate.on_timer(self.held.backlog(), cx.now));
             if self.silent >= cx.settings.unanswered {
                 let is_known = self.mode == Mode::Controlled;
                 return self.give_up(if is_known { Plain::Silent } else { Plain::Unanswered }, cx);
@@ -340,13 +323,15 @@ impl SendFlow {
             Mode::Probing(until) => until,
             Mode::Controlled => Time::MAX,
         };
-        let oldest = self.held.front().map_or(Time::MAX, |held| held.since.saturating_add(settings.hold_max));
-        until.min(oldest).min(self.gate.next_timeout()).min(self.silent_at(settings))
+        until
+            .min(self.held.until(settings.hold_max))
+            .min(self.gate.next_timeout())
+            .min(self.silent_at(settings))
     }
 
     /// Lets all packets that are held leave as they are, and stops the credits.
     pub fn release_all(&mut self, cx: &mut SendCx<'_>) {
-        self.release_plain(Plain::Released, cx);
+        self.held.release_all(Plain::Released, cx.now, cx.counters, cx.actions);
         if matches!(self.gate.state(), State::Receiving | State::RequestSent) {
             self.gate.stop(cx.now);
         }
@@ -355,7 +340,7 @@ impl SendFlow {
 
     /// Returns the time at which the receiver has been silent for too long while data waits.
     fn silent_at(&self, settings: &SendSettings) -> Time {
-        if self.gate.state() != State::Receiving || self.backlog == 0 {
+        if self.gate.state() != State::Receiving || self.held.backlog() == 0 {
             return Time::MAX;
         }
         self.sign.saturating_add(settings.silence.max(self.gap * 16).max(self.rtt * 4))
@@ -369,39 +354,15 @@ impl SendFlow {
     /// Makes the flow plain TCP.
     fn give_up(&mut self, reason: Plain, cx: &mut SendCx<'_>) {
         cx.counters.plain_flow(reason);
-        self.release_plain(reason, cx);
+        self.held.release_all(reason, cx.now, cx.counters, cx.actions);
         self.mode = Mode::Plain(cx.now.saturating_add(cx.settings.ask_again / 10));
         (self.plain_for, self.silent, self.unanswered) = (reason, 0, true);
-    }
-
-    fn release_plain(&mut self, reason: Plain, cx: &mut SendCx<'_>) {
-        while self.holds() {
-            let payload = self.release_first(Verdict::Accept, cx);
-            cx.counters.plain_packet(reason, payload);
-        }
-    }
-
-    /// Releases the first packet, and the end of the connection if that comes next. Returns the payload in bytes.
-    fn release_first(&mut self, verdict: Verdict, cx: &mut SendCx<'_>) -> u16 {
-        let (mut verdict, mut payload) = (Some(verdict), 0);
-        while let Some(held) = self.held.front().copied() {
-            if held.needs_credit() && verdict.is_none() {
-                break;
-            }
-            payload += held.payload;
-            let verdict = if held.needs_credit() { verdict.take() } else { None };
-            self.backlog -= u64::from(held.needs_credit());
-            cx.counters.release(cx.now.saturating_since(held.since));
-            cx.actions.verdicts.push((held.id, verdict.unwrap_or(Verdict::Accept)));
-            self.held.pop_front();
-        }
-        payload
     }
 
     /// Sends the signal that is due.
     fn settle(&mut self, cx: &mut SendCx<'_>) {
         let has_credits = matches!(self.gate.state(), State::Receiving | State::RequestSent);
-        if self.ending && self.held.is_empty() && has_credits && !self.is_plain() {
+        if self.ending && self.held.is_empty() && has_credits && !self.mode.is_plain() {
             self.gate.stop(cx.now);
         }
         if let Some(signal) = self.gate.take_signal() {
@@ -426,7 +387,7 @@ impl SendFlow {
                 cx.counters.requests_sent += 1;
                 self.asked = (session, (self.asked.0 != session).then_some(cx.now));
                 let SendSettings { rate, mtu, .. } = *cx.settings;
-                let (number, value) = (self.backlog, rate.as_bps());
+                let (number, value) = (self.held.backlog(), rate.as_bps());
                 Control { kind: Kind::Request, number, value, mtu, ..blank }
             }
             Signal::Stop => {

@@ -54,6 +54,14 @@ impl Segment {
     fn end(&self) -> u64 {
         self.seq + self.len as u64
     }
+
+    /// Removes the bytes below `ack`. An acknowledgement can lie inside a frame only after going back.
+    #[cold]
+    fn cut(&mut self, ack: u64) {
+        self.len = (self.end() - ack) as u32;
+        self.seq = ack;
+        (self.fate, self.low) = (Fate::InFlight, false);
+    }
 }
 
 /// The record of a send buffer: offsets and states of frames, without the bytes.
@@ -68,7 +76,7 @@ pub struct Outbox {
     /// The number of bytes that the application has written.
     written: u64,
     /// The record of losses, of going back and of data without credits, of which most flows have none.
-    mending: Option<Box<Mending>>,
+    mending: Mendings,
 }
 
 /// The record of what is not sent once and with a credit.
@@ -88,17 +96,24 @@ struct Mending {
     recover: u64,
 }
 
-impl Outbox {
-    /// Returns a number of the record of losses, of going back and of data without credits: zero while there is none.
+/// The record of losses, of going back and of data without credits, which is made when the first of them happens.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Mendings(Option<Box<Mending>>);
+
+impl Mendings {
+    /// Returns a number of the record: zero while there is none.
     #[inline(always)]
-    fn mended(&self, number: impl Fn(&Mending) -> u64) -> u64 {
-        self.mending.as_deref().map_or(0, number)
+    fn get(&self, number: impl Fn(&Mending) -> u64) -> u64 {
+        self.0.as_deref().map_or(0, number)
     }
 
-    fn mending_mut(&mut self) -> &mut Mending {
-        self.mending.get_or_insert_default()
+    /// Returns the record, made if there is none.
+    fn make(&mut self) -> &mut Mending {
+        self.0.get_or_insert_default()
     }
+}
 
+impl Outbox {
     /// Adds `bytes` to the data to send.
     pub fn write(&mut self, bytes: u64) {
         self.written = self.written.saturating_add(bytes);
@@ -117,18 +132,18 @@ impl Outbox {
 
     /// Returns the offset one above the highest byte ever released.
     pub fn high(&self) -> u64 {
-        self.mended(|mending| mending.high).max(self.next)
+        self.mending.get(|mending| mending.high).max(self.next)
     }
 
     /// Returns the bytes that wait for credits, including lost ones.
     pub fn backlog(&self) -> u64 {
-        self.written - self.next + self.mended(|mending| mending.lost_bytes)
+        self.written - self.next + self.mending.get(|mending| mending.lost_bytes)
     }
 
     /// Returns the number of frames for which a credit is of use: those that wait, and those in flight without a
     /// credit.
     pub fn backlog_frames(&self, payload_max: u32) -> u64 {
-        let again = self.mended(|mending| mending.lost_segments + mending.low_segments);
+        let again = self.mending.get(|mending| mending.lost_segments + mending.low_segments);
         (self.written - self.next).div_ceil(payload_max as u64) + again
     }
 
@@ -139,7 +154,7 @@ impl Outbox {
 
     /// Returns the bytes in flight that were sent without a credit.
     pub fn low_in_flight(&self) -> u64 {
-        self.mended(|mending| mending.low_bytes)
+        self.mending.get(|mending| mending.low_bytes)
     }
 
     /// Returns the bytes that are acknowledged without gaps.
@@ -155,7 +170,7 @@ impl Outbox {
     /// Releases the next frame: a lost one first, then a new one, then one in flight without a credit. The credit would
     /// otherwise be wasted, and that frame may well be lost.
     pub fn release(&mut self, payload_max: u32, now: Time) -> Option<Chunk> {
-        if self.mending.is_some()
+        if self.mending.0.is_some()
             && let Some(again) = self.release_again(now)
         {
             return Some(again);
@@ -165,20 +180,20 @@ impl Outbox {
 
     /// Releases the next lost frame, or one in flight without a credit if there is no other.
     fn release_again(&mut self, now: Time) -> Option<Chunk> {
-        let lost_segments = self.mended(|mending| mending.lost_segments);
-        if lost_segments == 0 && self.unsent() == 0 && self.mended(|mending| mending.low_segments) > 0 {
+        let lost_segments = self.mending.get(|mending| mending.lost_segments);
+        if lost_segments == 0 && self.unsent() == 0 && self.mending.get(|mending| mending.low_segments) > 0 {
             let low = |segment: &Segment| segment.low && segment.fate == Fate::InFlight;
             let first = self.segments.all().iter().position(low).expect("such segments are counted");
             self.set_fate(first, Fate::Lost);
         }
-        if self.mended(|mending| mending.lost_segments) == 0 {
+        if self.mending.get(|mending| mending.lost_segments) == 0 {
             return None;
         }
         let lost = self.segments.all().iter_mut().find(|segment| segment.fate == Fate::Lost);
         let segment = lost.expect("lost segments are counted");
         (segment.fate, segment.sent, segment.low) = (Fate::Released, now, false);
         let Segment { seq, len, .. } = *segment;
-        let mending = self.mending_mut();
+        let mending = self.mending.make();
         mending.lost_segments -= 1;
         mending.lost_bytes -= len as u64;
         Some(Chunk { seq, len, again: true })
@@ -188,7 +203,7 @@ impl Outbox {
     pub fn send_low(&mut self, payload_max: u32, now: Time) -> Option<Chunk> {
         let chunk = self.advance_by(payload_max, Fate::InFlight, now)?;
         self.segments.back_mut().expect("it was just added").low = true;
-        let mending = self.mending_mut();
+        let mending = self.mending.make();
         mending.low_bytes += chunk.len as u64;
         mending.low_segments += 1;
         Some(chunk)
@@ -200,7 +215,8 @@ impl Outbox {
         if len == 0 {
             return None;
         }
-        let chunk = Chunk { seq: self.next, len, again: self.next < self.mended(|mending| mending.high) };
+        let chunk =
+            Chunk { seq: self.next, len, again: self.next < self.mending.get(|mending| mending.high) };
         self.segments.all().push_back(Segment { seq: self.next, len, fate, sent: now, low: false });
         self.next += len as u64;
         Some(chunk)
@@ -236,7 +252,7 @@ impl Outbox {
         }
         // While no frame is lost, the oldest one is newer than the last arrival, and no search is needed.
         let overdue = self.segments.front().is_some_and(|front| front.sent.saturating_add(reorder) <= newest);
-        if overdue || !sack.is_empty() || self.acked < self.mended(|mending| mending.recover) {
+        if overdue || !sack.is_empty() || self.acked < self.mending.get(|mending| mending.recover) {
             self.lose(|segment| segment.sent.saturating_add(reorder) <= newest);
         }
     }
@@ -269,8 +285,8 @@ impl Outbox {
         self.advance(ack);
         if ack == self.acked {
             self.segments.all().clear();
-            let (high, recover) = (self.high(), self.mended(|mending| mending.recover));
-            *self.mending_mut() = Mending { high, recover, ..Mending::default() };
+            let (high, recover) = (self.high(), self.mending.get(|mending| mending.recover));
+            *self.mending.make() = Mending { high, recover, ..Mending::default() };
             self.next = self.acked;
         }
     }
@@ -296,19 +312,10 @@ impl Outbox {
                 self.set_fate(0, Fate::Arrived);
             }
             if end > ack {
-                return self.cut_first(ack);
+                return self.segments.all()[0].cut(ack);
             }
             self.segments.pop_front();
         }
-    }
-
-    /// Removes the bytes below `ack` from the first frame. An acknowledgement can lie inside a frame only after going back.
-    #[cold]
-    fn cut_first(&mut self, ack: u64) {
-        let first = &mut self.segments.all()[0];
-        first.len = (first.end() - ack) as u32;
-        first.seq = ack;
-        (first.fate, first.low) = (Fate::InFlight, false);
     }
 
     /// Counts the frames in flight for which `is_late` is true as lost. Returns true if there were any.
@@ -319,7 +326,7 @@ impl Outbox {
             let segment = self.segments.all()[index];
             if segment.fate == Fate::InFlight && is_late(&segment) {
                 self.set_fate(index, Fate::Lost);
-                self.mending_mut().recover = self.next;
+                self.mending.make().recover = self.next;
                 any = true;
             }
         }
@@ -332,7 +339,7 @@ impl Outbox {
         let segment = &mut self.segments.all()[index];
         let was = std::mem::replace(&mut segment.fate, fate);
         let (len, low) = (segment.len as u64, segment.low);
-        let mending = self.mending_mut();
+        let mending = self.mending.make();
         if low && was == Fate::InFlight && fate != Fate::InFlight {
             mending.low_segments -= 1;
             mending.low_bytes -= len;

@@ -1,6 +1,8 @@
 //! The agents of the two hosts of a pair, with the checks that their interface asks for.
 
-use crate::{Agent, AgentPacket, AgentScope, AgentStats, Extra, Kind, Packet, Side};
+use crate::{
+    Agent, AgentEnv, AgentPacket, AgentScope, AgentStats, Entity, Env, Extra, Kind, Packet, Rng, Side,
+};
 use clearway_units::Time;
 use std::collections::BTreeSet;
 
@@ -25,12 +27,24 @@ struct Host {
 }
 
 impl Agents {
-    /// Makes the agents of a transport with this scope, where there are none yet.
-    pub fn provide(&mut self, scope: AgentScope, mut make: impl FnMut() -> Option<Box<dyn Agent>>) {
+    /// Makes the agents of a transport with this scope, where there are none yet: at hosts of this knowledge, in a network
+    /// with this seed.
+    pub fn provide(
+        &mut self,
+        scope: AgentScope,
+        env: &Env,
+        seed: u64,
+        make: impl Fn(&AgentEnv) -> Option<Box<dyn Agent>>,
+    ) {
+        let &Env { line_rate, framing, .. } = env;
+        let mut id = 0;
         for side in [Side::Sender, Side::Receiver].into_iter().filter(|side| scope.has(*side)) {
             let host = &mut self.hosts[side as usize];
             if host.agent.is_none() {
-                host.agent = Some(make().expect("a transport with a scope of agents makes them"));
+                id += 1;
+                let rng = Rng::stream(seed, Entity::Agent, id);
+                let made = make(&AgentEnv { line_rate, framing, rng });
+                host.agent = Some(made.expect("a transport with a scope of agents makes them"));
                 host.sees_data = scope.data && side == Side::Sender;
             }
         }

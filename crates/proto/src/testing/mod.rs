@@ -5,7 +5,8 @@
 //!
 //! - [`Pair`] drives two hosts, one that sends and one that receives, with any number of flows between them. A
 //!   [`Network`] says what happens to packets on the way: rates, delays, losses, reordering, duplicates, marks, a limit on
-//!   credits, a port with a mechanism, agents at both hosts. A script may decide the fate of single packets.
+//!   credits, a port with a mechanism, agents at both hosts. A script may decide the fate of single packets
+//!   ([`Transit::decide`]).
 //! - [`Replay`] drives one end alone: packets and operations with times go in, packets with times come out.
 //! - [`End`] is what both are made of. It calls one end exactly as the rules of [`Endpoint`](crate::Endpoint) ask, and
 //!   checks after every call that the end keeps its side of them.
@@ -28,7 +29,7 @@
 //! let dctcp = AnyTransport::by_name("dctcp").expect("a transport");
 //! let flow = pair.add(&dctcp, [(Time::ZERO, Operation::Write(1_000_000)), (Time::ZERO, Operation::Close)]);
 //! let mut data = 0;
-//! pair.decide(move |departure| {
+//! pair.transit.decide(move |departure| {
 //!     data += (departure.packet.kind() == Kind::Data) as u32;
 //!     if data == 1 { Fate::Lose } else { Fate::Pass }
 //! });
@@ -50,6 +51,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod transit;
+mod turns;
 
 pub use crate::Side;
 pub use end::End;
@@ -60,3 +62,4 @@ pub use pair::Pair;
 pub use port::QueueSeen;
 pub use replay::{Replay, Replayed};
 pub use stream::{Operation, Stream};
+pub use transit::Transit;

@@ -3,16 +3,14 @@
 use super::agents::Agents;
 use super::events::Event;
 use super::flow::{Flow, Logged};
-use super::network::{Departure, Fate, Network, Way};
-use super::port::{QueueSeen, Travelling};
+use super::network::{Network, Way};
+use super::port::Travelling;
 use super::stream::Operation;
 use super::transit::Transit;
-use crate::{
-    Agent, AgentEnv, AgentPacket, AgentScope, AgentStats, AnyTransport, Entity, Env, Extra, Kind, Order,
-    Packet, Receiver, Rng, Sender, Side, Transport,
-};
+use super::turns::Turns;
+use crate::{AgentPacket, AgentStats, AnyTransport, Env, Extra, Packet, Receiver, Sender, Side, Transport};
 use clearway_units::{Span, Time};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Most steps of a run at one time: more mean that the ends keep each other busy without letting time pass.
 const STEPS_AT_ONE_TIME_MAX: u32 = 1_000_000;
@@ -28,13 +26,12 @@ pub struct Pair {
     /// True to check what TCP promises and not every transport does: receivers deliver every byte before which none is
     /// missing, and an end that is finished stays so.
     pub strict: bool,
+    /// The network between the hosts: scripts for the fate of packets, and what it counts.
+    pub transit: Transit,
     env: Env,
-    transit: Transit,
     agents: Agents,
-    /// The order in which the sending host's NIC asks flows for data.
-    order: Order,
-    /// The flow whose turn it is there.
-    turn: usize,
+    /// Whose turn it is at the sending host's NIC.
+    turns: Turns,
     steps_now: u32,
 }
 
@@ -59,8 +56,7 @@ impl Pair {
             env: network.env(),
             transit: Transit::new(network),
             agents: Agents::default(),
-            order: Order::InTurn,
-            turn: 0,
+            turns: Turns::new(),
             steps_now: 0,
         }
     }
@@ -74,7 +70,9 @@ impl Pair {
         operations: impl IntoIterator<Item = (Time, Operation)>,
     ) -> usize {
         self.transit.provide(transport);
-        self.prepare(transport.agent_scope(), transport.order(), |env| Some(Box::new(transport.agent(env)?)));
+        self.turns.order = transport.order();
+        let (scope, seed) = (transport.agent_scope(), self.transit.network.seed);
+        self.agents.provide(scope, &self.env, seed, |env| Some(Box::new(transport.agent(env)?)));
         let oracle = transport.needs().oracle.then_some((Time::ZERO, Operation::SetRate(self.env.line_rate)));
         self.add_ends(
             transport.sender(&self.env),
@@ -95,7 +93,9 @@ impl Pair {
         T::Receiver: 'static,
         T::Agent: 'static,
     {
-        self.prepare(T::AGENT, T::order(params), |env| Some(Box::new(T::agent(params, env)?)));
+        self.turns.order = T::order(params);
+        let seed = self.transit.network.seed;
+        self.agents.provide(T::AGENT, &self.env, seed, |env| Some(Box::new(T::agent(params, env)?)));
         let (sender, receiver) = (T::sender(params, &self.env), T::receiver(params, &self.env));
         self.add_ends(Box::new(sender), Box::new(receiver), operations)
     }
@@ -116,56 +116,9 @@ impl Pair {
         number
     }
 
-    /// Gives the hosts what a transport wants of them.
-    fn prepare(
-        &mut self,
-        scope: AgentScope,
-        order: Order,
-        make: impl Fn(&AgentEnv) -> Option<Box<dyn Agent>>,
-    ) {
-        self.order = order;
-        let seed = self.transit.network.seed;
-        let Env { line_rate, framing, .. } = self.env;
-        let mut id = 0;
-        self.agents.provide(scope, || {
-            id += 1;
-            make(&AgentEnv { line_rate, framing, rng: Rng::stream(seed, Entity::Agent, id) })
-        });
-    }
-
-    /// The number of packets of each kind that left their hosts.
-    pub fn kinds(&self) -> &BTreeMap<Kind, u64> {
-        &self.transit.kinds
-    }
-
     /// The knowledge that the ends have of the network.
     pub fn env(&self) -> &Env {
         &self.env
-    }
-
-    /// Asks a script for the fate of every packet that leaves its host. The wires draw losses and delays besides.
-    pub fn decide(&mut self, script: impl FnMut(&Departure<'_>) -> Fate + 'static) {
-        self.transit.script = Some(Box::new(script));
-    }
-
-    /// Sets the fate of the next packet that leaves in a direction; several calls set those of several packets.
-    pub fn decide_next(&mut self, way: Way, fate: Fate) {
-        self.transit.decide_next(way, fate);
-    }
-
-    /// The queue that packets met at the port in a direction since the last call of [`Pair::watch_queue`].
-    pub fn queue_seen(&self, way: Way) -> QueueSeen {
-        self.transit.queue_seen(way)
-    }
-
-    /// Forgets the queue that packets have met so far.
-    pub fn watch_queue(&mut self) {
-        self.transit.watch_queue();
-    }
-
-    /// The number of credits that found no room in the queue for credits.
-    pub fn credits_dropped(&self) -> u64 {
-        self.transit.credits_dropped()
     }
 
     /// The counters of the agent of the sending or the receiving host, if the transport of the flows has one there.
@@ -424,8 +377,7 @@ impl Pair {
     /// Lets the sending host's NIC take data, flow by flow in its order, while it is free.
     fn pull(&mut self) {
         while self.transit.nic_free_at(Way::ToReceiver) <= self.now {
-            let Some(number) = self.first_in_order() else { return };
-            self.turn = number + 1;
+            let Some(number) = self.turns.next(&mut self.flows, self.now) else { return };
             let mut packet = self.flows[number].sender.poll_data(self.now).expect("it wants to send");
             self.agents.handle_data(number, &mut packet, self.now);
             self.leave(Way::ToReceiver, number, packet, Extra::default());
@@ -434,28 +386,6 @@ impl Pair {
             self.pull_when_free();
             self.ask_agent(Side::Sender);
         }
-    }
-
-    /// The flow that the sending host's NIC asks next. Flows that are equal in the order take turns.
-    fn first_in_order(&mut self) -> Option<usize> {
-        let (now, count, turn) = (self.now, self.flows.len(), self.turn);
-        let in_turn = (0..count).map(|behind| (turn + behind) % count);
-        let mut first = None;
-        for number in in_turn {
-            let sender = &mut self.flows[number].sender;
-            sender.begin(now);
-            if !sender.wants_data() {
-                continue;
-            }
-            let key = sender.key(self.order);
-            if first.is_none_or(|(_, least)| key < least) {
-                first = Some((number, key));
-            }
-            if self.order == Order::InTurn {
-                break;
-            }
-        }
-        first.map(|(number, _)| number)
     }
 
     /// Lets the NIC take data again once the packet that it now sends, of data or not, has left.

@@ -203,7 +203,7 @@ fn a_script_loses_repeats_delays_and_marks_exactly_the_packets_that_it_names() {
     let mut pair = Pair::new(Network { instant: true, ..Network::default() });
     pair.log = true;
     let flow = pair.add(&AnyTransport::by_name("dctcp").unwrap(), [(Time::ZERO, Operation::Write(5 * 1460))]);
-    pair.decide(move |departure| match departure.way {
+    pair.transit.decide(move |departure| match departure.way {
         Way::ToReceiver => fates[departure.position as usize % 5],
         Way::ToSender => Fate::Lose,
     });

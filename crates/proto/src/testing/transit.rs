@@ -33,24 +33,24 @@ impl Direction {
 
 /// The network at work. It knows flows by their numbers alone; the hosts call it when a packet leaves, and when an
 /// event is due.
-pub(super) struct Transit {
+pub struct Transit {
     /// The settings of the network.
-    pub network: Network,
+    pub(super) network: Network,
     /// The number of packets of each kind that left their hosts.
-    pub kinds: BTreeMap<Kind, u64>,
+    kinds: BTreeMap<Kind, u64>,
     /// The script that decides the fate of packets, if there is one.
-    pub script: Option<Script>,
+    script: Option<Script>,
     /// The events to come.
-    pub events: Events,
+    pub(super) events: Events,
     /// Packets that are on their way, of each flow.
-    pub in_flight: Vec<u64>,
+    pub(super) in_flight: Vec<u64>,
     rng: Rng,
     ways: [Direction; 2],
     credits: Option<Credits>,
 }
 
 impl Transit {
-    pub fn new(network: Network) -> Transit {
+    pub(super) fn new(network: Network) -> Transit {
         Transit {
             kinds: BTreeMap::new(),
             script: None,
@@ -65,7 +65,7 @@ impl Transit {
 
     /// Provides the things that a transport needs of the network: a limit on credits, and a mechanism at the port on
     /// the way of data.
-    pub fn provide(&mut self, transport: &AnyTransport) {
+    pub(super) fn provide(&mut self, transport: &AnyTransport) {
         if let Some(needs) = transport.needs().credits {
             self.credits.get_or_insert_with(|| Credits::new(self.network.line_rate, needs));
         }
@@ -76,7 +76,17 @@ impl Transit {
         }
     }
 
-    /// Sets the fate of the next packet in a direction whose fate is not set yet.
+    /// The number of packets of each kind that left their hosts.
+    pub fn kinds(&self) -> &BTreeMap<Kind, u64> {
+        &self.kinds
+    }
+
+    /// Asks a script for the fate of every packet that leaves its host. The wires draw losses and delays besides.
+    pub fn decide(&mut self, script: impl FnMut(&Departure<'_>) -> Fate + 'static) {
+        self.script = Some(Box::new(script));
+    }
+
+    /// Sets the fate of the next packet that leaves in a direction; several calls set those of several packets.
     pub fn decide_next(&mut self, way: Way, fate: Fate) {
         self.ways[way as usize].next.push_back(fate);
     }
@@ -100,18 +110,18 @@ impl Transit {
     }
 
     /// The time at which the NIC of the first host in a direction is free.
-    pub fn nic_free_at(&self, way: Way) -> Time {
+    pub(super) fn nic_free_at(&self, way: Way) -> Time {
         self.ways[way as usize].nic_free_at
     }
 
     /// The time at which the mechanism at the port in a direction wants to act.
-    pub fn mechanism_timeout(&self, way: Way) -> Time {
+    pub(super) fn mechanism_timeout(&self, way: Way) -> Time {
         let port = self.ways[way as usize].port.as_ref();
         port.and_then(|port| port.mechanism.as_ref()).map_or(Time::MAX, |mechanism| mechanism.next_timeout())
     }
 
     /// Calls the timer of the mechanism at the port in a direction.
-    pub fn fire_mechanism(&mut self, way: Way, now: Time) {
+    pub(super) fn fire_mechanism(&mut self, way: Way, now: Time) {
         let port = self.ways[way as usize].port.as_mut().expect("it has a mechanism");
         let state = port.state(now);
         port.mechanism.as_mut().expect("it has a timer").on_timeout(state);
@@ -119,7 +129,7 @@ impl Transit {
     }
 
     /// A packet leaves its end: it passes the NIC, or the queue for credits in front of it.
-    pub fn leave(&mut self, way: Way, item: Travelling, now: Time) {
+    pub(super) fn leave(&mut self, way: Way, item: Travelling, now: Time) {
         *self.kinds.entry(item.packet.kind()).or_default() += 1;
         self.in_flight[item.flow] += 1;
         match &mut self.credits {
@@ -134,7 +144,7 @@ impl Transit {
     }
 
     /// Lets credits leave their queue until the next one has to wait.
-    pub fn pass_credits(&mut self, now: Time) {
+    pub(super) fn pass_credits(&mut self, now: Time) {
         while let Some(credits) = &mut self.credits {
             match credits.depart(now) {
                 Ok(credit) => self.depart(Way::ToSender, credit, now),
@@ -184,7 +194,7 @@ impl Transit {
     }
 
     /// A packet that left its NIC arrives at the port behind it.
-    pub fn reach_port(&mut self, way: Way, item: Travelling, now: Time) {
+    pub(super) fn reach_port(&mut self, way: Way, item: Travelling, now: Time) {
         let port = self.ways[way as usize].port.as_mut().expect("the packet was sent to it");
         let before = port.seen.dropped;
         port.arrive(item, now);
@@ -194,7 +204,7 @@ impl Transit {
     }
 
     /// Lets the port in a direction send its next packet, if its link is free.
-    pub fn drain_port(&mut self, way: Way, now: Time) {
+    pub(super) fn drain_port(&mut self, way: Way, now: Time) {
         let port = self.ways[way as usize].port.as_mut().expect("only ports are drained");
         if let Some((item, free_at)) = port.depart(now) {
             self.fly(way, item, free_at);

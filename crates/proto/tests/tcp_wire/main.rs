@@ -75,7 +75,7 @@ fn with_drops(values: &[(&str, &str)], bytes: u64, drops: &'static [usize]) -> P
 
 /// Loses the packets to the receiver that the condition names.
 fn lose_if(pair: &mut Pair, mut condition: impl FnMut(&Packet) -> bool + 'static) {
-    pair.decide(move |departure| match departure.way {
+    pair.transit.decide(move |departure| match departure.way {
         Way::ToReceiver if condition(departure.packet) => Fate::Lose,
         _ => Fate::Pass,
     });

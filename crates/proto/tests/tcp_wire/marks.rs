@@ -15,13 +15,13 @@ fn dctcp_keeps_the_queue_near_k_and_the_link_busy_sigcomm_2010_section_3_3() {
     let mut world = world::<Dctcp>(&[], bottleneck(), 1, &actions);
     world.run_until(at_us(20_000));
     let before: u64 = world.flows.iter().map(|f| f.receiver.delivered()).sum();
-    world.watch_queue();
+    world.transit.watch_queue();
     world.run_until(at_us(70_000));
     let after: u64 = world.flows.iter().map(|f| f.receiver.delivered()).sum();
     let goodput = (after - before) as f64 * 8.0 / 0.05;
     assert!(goodput > 0.98 * 10e9 * 1460.0 / 1538.0, "{goodput:e}");
     // The most: K + N, and what slow reaction adds within a round trip; the mean: about K.
-    let seen = world.queue_seen(Way::ToReceiver);
+    let seen = world.transit.queue_seen(Way::ToReceiver);
     let (max, mean) = (seen.max / 1538, seen.mean() as u64 / 1538);
     assert!((50..=80).contains(&mean), "mean {mean} packets");
     assert!(max <= 90, "max {max} packets");

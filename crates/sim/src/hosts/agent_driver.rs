@@ -5,17 +5,9 @@ use super::driver::Hosts;
 use crate::engine::EventKind;
 use crate::ids::{AgentId, FlowSlot};
 use crate::net::Network;
-use clearway_proto::{Agent, Side};
-use clearway_units::Time;
+use clearway_proto::Agent;
 
 impl Hosts {
-    /// Tells an agent that a flow begins, of which its host has this end.
-    pub fn begin(&mut self, agent: Option<AgentId>, slot: FlowSlot, side: Side, now: Time) {
-        if let Some(id) = agent {
-            self.agents.get_mut(id).agent.begin(slot.to_bits(), side, now);
-        }
-    }
-
     /// Drives the receiving end of a flow that has an agent, and lets the agent send what it may.
     #[inline(never)]
     pub(super) fn drive_behind_agent(

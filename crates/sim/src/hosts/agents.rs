@@ -8,7 +8,7 @@ use crate::ids::{AgentId, FlowSlot, HostId, Id, IdVec, TrafficId};
 use crate::model::Traffic;
 use crate::net::Network;
 use crate::timer::Timer;
-use clearway_proto::{Agent, AgentStats, AnyAgent, Extra, Flags, Packet};
+use clearway_proto::{Agent, AgentStats, AnyAgent, Extra, Flags, Packet, Side};
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -136,6 +136,13 @@ impl Agents {
         }
         if let Some(place) = self.senders.get_mut(slot) {
             *place = agent;
+        }
+    }
+
+    /// Tells an agent that a flow begins, of which its host has this end.
+    pub fn begin(&mut self, agent: Option<AgentId>, slot: FlowSlot, side: Side, now: Time) {
+        if let Some(id) = agent {
+            self.agents[id].agent.begin(slot.to_bits(), side, now);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::engine::{AHEAD, EventKind, exceeds_cache, prefetch_lines};
 use crate::ids::{ClassId, FlowSlot, HostId, IdVec, NicId, PacketId};
 use crate::model::{Delay, Model};
 use crate::net::{ControlWork, Network, fetch, pipeline};
-use clearway_proto::{Agent, Entity, Order, Rng};
+use clearway_proto::{Agent, Entity, Rng};
 use clearway_topology::{PortId, Topology};
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -156,7 +156,7 @@ impl Hosts {
         let sees = agent.map(|id| &mut self.agents.get_mut(id).agent);
         let Some(pulled) = sending.pull(protocols, slot, class, net, sees) else { return false };
         if pulled.more {
-            self.wait(slot, nic, class, net);
+            self.senders.wait(slot, nic, class, net);
         } else if let Some(at) = pulled.parks_until {
             net.nics[nic].park(class, slot, at);
             net.parked_until = net.parked_until.max(at);
@@ -174,37 +174,6 @@ impl Hosts {
             self.ask_agent(id, net);
         }
         pulled.port == port
-    }
-
-    /// Lets a flow wait for its turn in a class of a NIC, where the order of the class puts it.
-    #[inline(always)]
-    fn wait(&mut self, slot: FlowSlot, nic: NicId, class: ClassId, net: &mut Network) {
-        match net.nics[nic].order(class) {
-            Order::InTurn => net.nics[nic].push(class, slot),
-            order => {
-                let key = self.key(slot, order);
-                net.nics[nic].push_by_key(class, slot, key);
-            }
-        }
-    }
-
-    /// Returns the key of a flow in an order.
-    #[cold]
-    #[inline(never)]
-    fn key(&mut self, slot: FlowSlot, order: Order) -> u64 {
-        let (sending, protocols) =
-            self.senders.with_protocols(slot).expect("a flow leaves its NIC before it ends");
-        sending.key(protocols, order)
-    }
-
-    /// Moves a flow that waits for its turn to where its class puts it after an input.
-    #[inline(always)]
-    fn reorder(&mut self, slot: FlowSlot, port: PortId, class: ClassId, net: &mut Network) {
-        let order = net.nic(port).order(class);
-        if order != Order::InTurn {
-            let key = self.key(slot, order);
-            net.nic(port).rekey(class, slot, key);
-        }
     }
 
     /// Drives a sending end. Returns its state, unless the flow is over or its agent consumed the packet.
@@ -234,7 +203,7 @@ impl Hosts {
         if standing.wants_transmit {
             let (port, class) = (net.paths.first_port(sending.end.route), sending.end.classes.data);
             if sending.end.in_turn {
-                self.reorder(slot, port, class, net);
+                self.senders.reorder(slot, port, class, net);
             } else {
                 sending.end.in_turn = true;
                 self.take_turn(port, class, slot, net);
@@ -288,7 +257,7 @@ impl Hosts {
         let nic = net.nic(port);
         nic.settle_before(now);
         let nic = net.ports[port].nic.expect("a host's port has a NIC");
-        self.wait(slot, nic, class, net);
+        self.senders.wait(slot, nic, class, net);
         self.use_port(port, net);
     }
 

@@ -6,6 +6,7 @@
 //! | `flow_snapshot.rs` | snapshots of flows for samples and viewers |
 //! | `drive.rs` | one end through one input: what it sends enters the network, its timer is set |
 //! | `pull.rs` | the turn of a sending end: it is asked for a packet of data |
+//! | `turns.rs` | the places of flows among those that wait at a NIC, by the order of their class |
 //! | `parking.rs` | flows that their port's wake-up serves, instead of one of their own |
 //! | `agents.rs`, `agent_driver.rs` | agents between the ends of a host and its NIC, and how they are driven |
 //! | `recut.rs` | the hosts of a run that goes on in other parts |
@@ -21,6 +22,7 @@ mod messages;
 mod parking;
 mod pull;
 mod recut;
+mod turns;
 
 pub use drive::Input;
 pub use driver::Hosts;

@@ -105,7 +105,7 @@ impl Ports<'_> {
         [
             ("port", "", "the port, as node->next node", self.texts(|port| port.0, names)),
             ("tier", "", "tiers that it joins", self.texts(tier, tier_names)),
-            ("rate_bps", "bit/s", "rate of its link", self.ints(|p| self.nets.port(p).rate.as_bps())),
+            ("rate_bps", "bit/s", "rate of its link", self.ints(|p| self.nets.of(p).ports[p].rate.as_bps())),
         ]
     }
 
@@ -210,10 +210,10 @@ impl Ports<'_> {
 
     /// Returns the columns of flow control, where there is any.
     fn pauses(&self) -> Vec<Described> {
-        if self.nets.stopped(PortId(0)).is_none() {
+        if self.nets.controls().stopped(PortId(0)).is_none() {
             return Vec::new();
         }
-        let stopped = |port: PortId| self.nets.stopped(port).unwrap_or_default();
+        let stopped = |port: PortId| self.nets.controls().stopped(port).unwrap_or_default();
         vec![
             (
                 "pauses",

@@ -242,7 +242,7 @@ impl Sampler {
                 self.count(at, Quantity::DropsCredit, net.look(port).drops()[DropReason::Credit]);
             }
             Probe::Pauses(_) => {
-                let (pauses, paused) = nets.stopped(port).unwrap_or_default();
+                let (pauses, paused) = nets.controls().stopped(port).unwrap_or_default();
                 self.count(at, Quantity::Pauses, pauses);
                 let since = self.since(at, Quantity::Paused, paused.as_ps());
                 self.push(at, Quantity::Paused, since * 1e-12);

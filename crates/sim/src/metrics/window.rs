@@ -5,7 +5,7 @@
 //! packet costs nothing more.
 
 use crate::model::{Measure, Model, Pattern};
-use crate::net::{ByReason, DropReason, Networks, Used};
+use crate::net::{ByReason, DropReason, Networks, Used, totals};
 use clearway_proto::Stats;
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -128,7 +128,7 @@ impl Window {
             return self.close(nets, flows, WindowEnd::Set);
         }
         let ports = nets.ports().map(|port| Counts::of(nets, port)).collect();
-        let maxima = nets.restart_maxima();
+        let maxima = totals::restart_maxima(nets);
         self.opening = Some(Opening { at: nets.now(), ports, maxima, flows });
     }
 
@@ -150,7 +150,7 @@ impl Window {
             PortWindow::between(nets, port, &before, seconds)
         };
         let ports = nets.ports().map(port).collect();
-        nets.raise_maxima(&opening.maxima);
+        totals::raise_maxima(nets, &opening.maxima);
         let flows = flows.iter().zip(&opening.flows).map(|(now, before)| now.minus(before)).collect();
         let is_set = self.measure != Measure::default();
         self.closed = Some(Measured { is_set, from: opening.at, until, end, flows, ports });

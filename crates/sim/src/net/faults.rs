@@ -1,13 +1,31 @@
-//! Links that fail and recover.
+//! Links that fail and recover, or change their rate.
 
 use super::drop_reason::DropReason;
 use super::drops::drop_packet;
 use super::network::Network;
+use super::networks::Networks;
 use super::{pause, pipeline};
 use clearway_topology::PortId;
+use clearway_units::Rate;
 
-/// A link's direction fails, and what waited for it is lost; or it recovers.
-pub fn set_up(net: &mut Network, port: PortId, up: bool) {
+/// A link's direction fails, and what waited for it is lost; or it recovers. The parts of both its ends are told.
+pub fn set_up(nets: &mut Networks, port: PortId, up: bool) {
+    let ends = [port, port.reverse()].map(|end| nets.part_of(nets.parts[0].ports[end].owner));
+    set_up_in_part(&mut nets.parts[ends[0]], port, up);
+    if ends[0] != ends[1] {
+        pause::forget_pauses(&mut nets.parts[ends[1]], port);
+    }
+}
+
+/// A link's direction has another rate from now on: the next frame leaves at it, while one that is leaving keeps its
+/// speed. All parts are told, since all of them may show frames on the link.
+pub fn set_rate(nets: &mut Networks, port: PortId, rate: Rate) {
+    let left = nets.of(port).ports[port].busy_until;
+    nets.parts.iter_mut().for_each(|net| net.ports[port].set_rate(rate, left));
+}
+
+/// As [`set_up`], in the part from which the direction leads away.
+fn set_up_in_part(net: &mut Network, port: PortId, up: bool) {
     let now = net.now();
     let out = &mut net.ports[port];
     debug_assert!(out.plain.is_none(), "a port that faults concern is not plain");
@@ -94,7 +112,7 @@ mod tests {
             1,
             "its queue may hold what is free: 1,000 bytes"
         );
-        set_up(&mut net, port, false);
+        set_up_in_part(&mut net, port, false);
         assert_eq!((net.look(port).drops()[DropReason::Down], net.ports[port].waiting), (2, 0));
         assert_eq!(pipeline::port_state(&net, &net.ports[port]).queued, 0);
         // Of 10,000 bytes the other port has 3,000, and a queue may hold as much as is free.
@@ -104,7 +122,7 @@ mod tests {
         assert_eq!(net.look(other).drops()[DropReason::Buffer], 1, "4,000 of 4,500 bytes");
         wait(&mut net, other, 1, 1);
         assert_eq!(net.look(other).drops()[DropReason::Buffer], 2, "4,001 of 2,500 bytes");
-        set_up(&mut net, port, true);
+        set_up_in_part(&mut net, port, true);
         assert_eq!(net.ports[port].waiting, 0, "nothing leaves that was lost");
     }
 }

@@ -6,7 +6,9 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `networks.rs`, `exchange.rs` | the networks of all parts of a run that is divided among threads, and what they hand over |
+//! | `networks.rs` | [`Networks`]: the networks of all parts of a run that is divided among threads |
+//! | `totals.rs`, `controls.rs` | what all parts have counted together; flow control in all of them |
+//! | `boundaries.rs`, `exchange.rs` | what parts hand over to each other |
 //! | `network.rs` | [`Network`]: packets enter, move from port to port, and leave |
 //! | `pipeline/` | the way of a packet through a port: arrive, vote, admit, mark, queue, pick, depart |
 //! | `pause.rs`, `faults.rs` | pause frames; links that fail and recover |
@@ -25,7 +27,9 @@
 
 mod admission;
 mod books;
+pub mod boundaries;
 mod build;
+pub mod controls;
 mod credit_classes;
 mod credit_queue;
 mod credits;
@@ -33,7 +37,7 @@ mod data_queue;
 mod drop_reason;
 mod drops;
 mod exchange;
-mod faults;
+pub mod faults;
 pub mod fetch;
 mod flow_control;
 mod forward;
@@ -52,12 +56,14 @@ mod plain;
 mod port;
 mod queue;
 mod queued;
-mod recut;
+pub mod recut;
 mod scheduler;
 mod shown;
 mod slab;
+pub mod spread;
 mod tables;
 mod tap;
+pub mod totals;
 mod unseen;
 
 pub use build::horizon;
@@ -68,7 +74,6 @@ pub use networks::Networks;
 pub use paths::{Paths, Route, Way};
 pub use port::{ControlWork, Used};
 pub use queued::{Marks, QueuedPacket};
-pub use recut::Elsewhere;
-pub use shown::{Launched, Waiting, handled_later};
+pub use shown::{Launched, Waiting, each_launched, each_on_links, handled_later};
 pub use slab::{Addition, RoutedPacket, Slab};
 pub use tables::Spread;

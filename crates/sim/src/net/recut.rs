@@ -4,6 +4,7 @@
 //! Packets get other ids, as do the agents of hosts and the mechanisms of ports, whose events follow them. The events of one
 //! entity lie in one part, in which they keep their order, and no other order has a meaning.
 
+use super::boundaries;
 use super::drop_reason::ByReason;
 use super::memory::Memory;
 use super::network::Network;
@@ -25,166 +26,164 @@ pub struct Elsewhere<'a> {
     pub client_of: &'a dyn Fn(TrafficId) -> NodeId,
 }
 
-impl Networks {
-    /// Returns whether the nodes lie in the same parts as those of other networks of the same model.
-    pub fn is_cut_as(&self, other: &Networks) -> bool {
-        self.len() == other.len() && self.part_of == other.part_of
-    }
+/// Returns whether the nodes of two networks of the same model lie in the same parts.
+pub fn are_cut_alike(one: &Networks, other: &Networks) -> bool {
+    one.len() == other.len() && one.part_of == other.part_of
+}
 
-    /// Takes over the state of networks of the same model that are cut otherwise. Nothing has happened in these ones.
-    pub fn take_over(&mut self, mut old: Networks, topology: &Topology, elsewhere: &Elsewhere<'_>) {
-        // What was under way between two parts lies in an agenda then, as if they were one.
-        old.exchange();
-        old.settle();
-        let now = old.iter().map(Network::now).max().unwrap_or(Time::ZERO);
-        let before = (old.launched(), old.packets());
-        // All parts have the same copies.
-        self.parts[0].paths = take(&mut old.parts[0].paths);
-        self.parts[0].paths.forget_copies();
-        self.share_paths();
-        let tables = self.parts[0].paths.tables.clone();
-        self.parts[1..].iter_mut().for_each(|net| net.paths.tables = tables.clone());
-        self.parts.iter_mut().for_each(|net| net.notified.clone_from(&old.parts[0].notified));
-        let Networks { parts, part_of } = old;
-        for (number, part) in parts.into_iter().enumerate() {
-            let was_there = |node: NodeId| part_in(&part_of, node) == number;
-            self.take_part(part, &elsewhere.agents[number], was_there, topology, elsewhere);
-        }
-        self.tell_rates();
-        self.set_now(now);
-        debug_assert_eq!((self.launched(), self.packets()), before, "nothing is lost or made up");
+/// Takes over the state of networks of the same model that are cut otherwise. Nothing has happened in these ones.
+pub fn take_over(nets: &mut Networks, mut old: Networks, topology: &Topology, elsewhere: &Elsewhere<'_>) {
+    // What was under way between two parts lies in an agenda then, as if they were one.
+    boundaries::exchange(&mut old);
+    boundaries::settle(&mut old);
+    let now = old.iter().map(Network::now).max().unwrap_or(Time::ZERO);
+    let before = (old.totals().launched(), packets(&old));
+    // All parts have the same copies.
+    nets.parts[0].paths = take(&mut old.parts[0].paths);
+    nets.parts[0].paths.forget_copies();
+    nets.share_paths();
+    let tables = nets.parts[0].paths.tables.clone();
+    nets.parts[1..].iter_mut().for_each(|net| net.paths.tables = tables.clone());
+    nets.parts.iter_mut().for_each(|net| net.notified.clone_from(&old.parts[0].notified));
+    let Networks { parts, part_of } = old;
+    for (number, part) in parts.into_iter().enumerate() {
+        let was_there = |node: NodeId| part_in(&part_of, node) == number;
+        take_part(nets, part, &elsewhere.agents[number], was_there, topology, elsewhere);
     }
+    tell_rates(nets);
+    nets.set_now(now);
+    debug_assert_eq!((nets.totals().launched(), packets(nets)), before, "nothing is lost or made up");
+}
 
-    /// Takes over a part of other networks, the agents of whose hosts have these numbers now. `was_there` tells which nodes
-    /// were in it.
-    fn take_part(
-        &mut self,
-        mut part: Network,
-        agents: &IdVec<AgentId, AgentId>,
-        was_there: impl Fn(NodeId) -> bool,
-        topology: &Topology,
-        elsewhere: &Elsewhere<'_>,
-    ) {
-        for (id, _) in part.ports.ids().zip(topology.ports()).filter(|(_, port)| was_there(port.from)) {
-            self.of_mut(id).take_port(id, &mut part);
-        }
-        let Network {
-            agenda,
-            slab,
-            books,
-            parked_until,
-            memory,
-            unseen,
-            left_at,
-            // Ports were taken over with what stands beside them.
-            launched: _,
-            ports: _,
-            drops: _,
-            came_besides: _,
-            queues: _,
-            plain: _,
-            credits: _,
-            nics: _,
-            arbiter: _,
-            losses: _,
-            mechanisms: _,
-            // These follow from the model.
-            lone_class: _,
-            at_switches: _,
-            cnp_wire: _,
-            // All parts had the same copies.
-            paths: _,
-            notified: _,
-            // A run with traces has one part in every cut.
-            tap: _,
-            // Nothing is under way between parts.
-            exchange: _,
-        } = part;
-        self.take_memory(&memory, topology, was_there);
-        self.take_events(agenda, &slab, agents, topology, elsewhere);
-        for net in &mut self.parts {
-            net.parked_until = net.parked_until.max(parked_until);
-            net.left_at = net.left_at.max(left_at);
-        }
-        // Counts are added up over parts, so that any part may have them.
-        let first = &mut self.parts[0];
-        first.books = first.books.plus(&books);
-        first.unseen.take_over(unseen);
+/// Takes over a part of other networks, the agents of whose hosts have these numbers now. `was_there` tells which nodes
+/// were in it.
+fn take_part(
+    nets: &mut Networks,
+    mut part: Network,
+    agents: &IdVec<AgentId, AgentId>,
+    was_there: impl Fn(NodeId) -> bool,
+    topology: &Topology,
+    elsewhere: &Elsewhere<'_>,
+) {
+    for (id, _) in part.ports.ids().zip(topology.ports()).filter(|(_, port)| was_there(port.from)) {
+        nets.of_mut(id).take_port(id, &mut part);
     }
+    let Network {
+        agenda,
+        slab,
+        books,
+        parked_until,
+        memory,
+        unseen,
+        left_at,
+        // Ports were taken over with what stands beside them.
+        launched: _,
+        ports: _,
+        drops: _,
+        came_besides: _,
+        queues: _,
+        plain: _,
+        credits: _,
+        nics: _,
+        arbiter: _,
+        losses: _,
+        mechanisms: _,
+        // These follow from the model.
+        lone_class: _,
+        at_switches: _,
+        cnp_wire: _,
+        // All parts had the same copies.
+        paths: _,
+        notified: _,
+        // A run with traces has one part in every cut.
+        tap: _,
+        // Nothing is under way between parts.
+        exchange: _,
+    } = part;
+    take_memory(nets, &memory, topology, was_there);
+    take_events(nets, agenda, &slab, agents, topology, elsewhere);
+    for net in &mut nets.parts {
+        net.parked_until = net.parked_until.max(parked_until);
+        net.left_at = net.left_at.max(left_at);
+    }
+    // Counts are added up over parts, so that any part may have them.
+    let first = &mut nets.parts[0];
+    first.books = first.books.plus(&books);
+    first.unseen.take_over(unseen);
+}
 
-    /// Takes over the memory of the switches of a part.
-    fn take_memory(&mut self, old: &Memory, topology: &Topology, was_there: impl Fn(NodeId) -> bool) {
-        for (number, net) in self.parts.iter_mut().enumerate() {
-            let is_here = |node: NodeId| part_in(&self.part_of, node) == number;
-            match (&mut net.memory, old) {
-                (Memory::Apart, Memory::Apart) => {}
-                (Memory::Shared(own), Memory::Shared(old)) => {
-                    own.take_over(old, |node| was_there(node) && is_here(node));
-                }
-                (Memory::Guarded(own), Memory::Guarded(old)) => {
-                    own.take_over(old, topology, &was_there, is_here);
-                }
-                _ => unreachable!("all parts of a model share memory in one way"),
+/// Takes over the memory of the switches of a part.
+fn take_memory(nets: &mut Networks, old: &Memory, topology: &Topology, was_there: impl Fn(NodeId) -> bool) {
+    for (number, net) in nets.parts.iter_mut().enumerate() {
+        let is_here = |node: NodeId| part_in(&nets.part_of, node) == number;
+        match (&mut net.memory, old) {
+            (Memory::Apart, Memory::Apart) => {}
+            (Memory::Shared(own), Memory::Shared(old)) => {
+                own.take_over(old, |node| was_there(node) && is_here(node));
             }
+            (Memory::Guarded(own), Memory::Guarded(old)) => {
+                own.take_over(old, topology, &was_there, is_here);
+            }
+            _ => unreachable!("all parts of a model share memory in one way"),
         }
     }
+}
 
-    /// Takes over the events of a part, and the packets in its slab that are on links or at hosts.
-    fn take_events(
-        &mut self,
-        mut agenda: Agenda,
-        slab: &Slab,
-        agents: &IdVec<AgentId, AgentId>,
-        topology: &Topology,
-        elsewhere: &Elsewhere<'_>,
-    ) {
-        while let Some(event) = agenda.pop_before(Time::MAX) {
-            let node = match event.kind() {
-                EventKind::Arrive(_) => topology.port(event.port()).to,
-                EventKind::Wake(port) | EventKind::Pause(port) => topology.port(port).from,
-                EventKind::MechanismTimer(_) => topology.port(event.port()).from,
-                EventKind::Handle(_)
-                | EventKind::SenderTimer(_)
-                | EventKind::ReceiverTimer(_)
-                | EventKind::AgentTimer(_) => agenda.host_of(&event).node(),
-                EventKind::Traffic(traffic) => (elsewhere.client_of)(traffic),
-                EventKind::Start(flow) => (elsewhere.sender_of)(flow),
-            };
-            let part = self.part_of(node);
-            let net = &mut self.parts[part];
-            let kind = match event.kind() {
-                EventKind::Arrive(id) => EventKind::Arrive(net.slab.bring(slab, id)),
-                EventKind::Handle(id) => EventKind::Handle(net.slab.bring(slab, id)),
-                EventKind::AgentTimer(agent) => EventKind::AgentTimer(agents[agent]),
-                EventKind::MechanismTimer(_) => {
-                    let mechanism = net.ports[event.port()].special.mechanism;
-                    EventKind::MechanismTimer(mechanism.expect("the port has one in every cut"))
-                }
-                kind @ (EventKind::Wake(_)
-                | EventKind::Pause(_)
-                | EventKind::SenderTimer(_)
-                | EventKind::ReceiverTimer(_)
-                | EventKind::Traffic(_)
-                | EventKind::Start(_)) => kind,
-            };
-            net.agenda.take_over(event.with_kind(kind));
-        }
+/// Takes over the events of a part, and the packets in its slab that are on links or at hosts.
+fn take_events(
+    nets: &mut Networks,
+    mut agenda: Agenda,
+    slab: &Slab,
+    agents: &IdVec<AgentId, AgentId>,
+    topology: &Topology,
+    elsewhere: &Elsewhere<'_>,
+) {
+    while let Some(event) = agenda.pop_before(Time::MAX) {
+        let node = match event.kind() {
+            EventKind::Arrive(_) => topology.port(event.port()).to,
+            EventKind::Wake(port) | EventKind::Pause(port) => topology.port(port).from,
+            EventKind::MechanismTimer(_) => topology.port(event.port()).from,
+            EventKind::Handle(_)
+            | EventKind::SenderTimer(_)
+            | EventKind::ReceiverTimer(_)
+            | EventKind::AgentTimer(_) => agenda.host_of(&event).node(),
+            EventKind::Traffic(traffic) => (elsewhere.client_of)(traffic),
+            EventKind::Start(flow) => (elsewhere.sender_of)(flow),
+        };
+        let part = nets.part_of(node);
+        let net = &mut nets.parts[part];
+        let kind = match event.kind() {
+            EventKind::Arrive(id) => EventKind::Arrive(net.slab.bring(slab, id)),
+            EventKind::Handle(id) => EventKind::Handle(net.slab.bring(slab, id)),
+            EventKind::AgentTimer(agent) => EventKind::AgentTimer(agents[agent]),
+            EventKind::MechanismTimer(_) => {
+                let mechanism = net.ports[event.port()].special.mechanism;
+                EventKind::MechanismTimer(mechanism.expect("the port has one in every cut"))
+            }
+            kind @ (EventKind::Wake(_)
+            | EventKind::Pause(_)
+            | EventKind::SenderTimer(_)
+            | EventKind::ReceiverTimer(_)
+            | EventKind::Traffic(_)
+            | EventKind::Start(_)) => kind,
+        };
+        net.agenda.take_over(event.with_kind(kind));
     }
+}
 
-    /// Tells all parts which rates the links of others have had.
-    fn tell_rates(&mut self) {
-        for id in self.ports() {
-            let owner = self.part_of(self.parts[0].ports[id].owner);
-            let (before, rest) = self.parts.split_at_mut(owner);
-            let Some((own, after)) = rest.split_first_mut() else { continue };
-            before.iter_mut().chain(after).for_each(|net| net.ports[id].take_over_rates(&own.ports[id]));
-        }
+/// Tells all parts which rates the links of others have had.
+fn tell_rates(nets: &mut Networks) {
+    for id in nets.ports() {
+        let owner = nets.part_of(nets.parts[0].ports[id].owner);
+        let (before, rest) = nets.parts.split_at_mut(owner);
+        let Some((own, after)) = rest.split_first_mut() else { continue };
+        before.iter_mut().chain(after).for_each(|net| net.ports[id].take_over_rates(&own.ports[id]));
     }
+}
 
-    /// Returns the number of packets in the network.
-    fn packets(&self) -> usize {
-        self.parts.iter().map(|net| net.slab.iter_live().count()).sum()
-    }
+/// Returns the number of packets in the network.
+fn packets(nets: &Networks) -> usize {
+    nets.parts.iter().map(|net| net.slab.iter_live().count()).sum()
 }
 
 impl Network {

@@ -128,7 +128,7 @@ impl<'a> Look<'a> {
 
     /// Returns the packets in the queues of a port that is not plain: credits under a rate limit first, then data class
     /// by class, of each class the first one first. The packets that wait at a plain port are among those of
-    /// [`Networks::each_launched`].
+    /// [`each_launched`].
     pub fn waiting_packets(self) -> impl Iterator<Item = &'a RoutedPacket> {
         let is_plain = self.out.plain.is_some();
         let data = if is_plain { &[] } else { self.data_queues() };
@@ -179,7 +179,7 @@ pub fn handled_later(net: &Network) -> u64 {
 
 /// Shows the frames that ports gave to their links, or that wait there although their turn is known. Those that arrive
 /// behind the last arrivals by port are left out, if these are given.
-fn each_launched<'a>(net: &'a Network, last: Option<&[Time]>, show: &mut impl FnMut(Launched<'a>)) {
+fn each_of_part<'a>(net: &'a Network, last: Option<&[Time]>, show: &mut impl FnMut(Launched<'a>)) {
     let latest = last.map_or(Time::MAX, |last| last.iter().copied().max().unwrap_or(Time::ZERO));
     let response = net.memory.control().map_or(Span::ZERO, FlowControl::response);
     net.agenda.each_until(latest.saturating_add(response), |event| {
@@ -221,23 +221,21 @@ fn launched_at<'a>(net: &Network, port: PortId, at: Time, routed: Option<&'a Rou
     Launched { port, packet: routed, wire, start, arrives }
 }
 
-impl Networks {
-    /// Shows the frames on all links, those included that wait at a plain port, whose start lies in the future. A pause
-    /// frame stays until the other end has obeyed it. They come in no meaningful order.
-    pub fn each_launched<'a>(&'a self, mut show: impl FnMut(Launched<'a>)) {
-        for net in self.iter() {
-            each_launched(net, None, &mut show);
-            handed_over(net).for_each(&mut show);
-        }
+/// Shows the frames on all links, those included that wait at a plain port, whose start lies in the future. A pause
+/// frame stays until the other end has obeyed it. They come in no meaningful order.
+pub fn each_launched<'a>(nets: &'a Networks, mut show: impl FnMut(Launched<'a>)) {
+    for net in nets.iter() {
+        each_of_part(net, None, &mut show);
+        handed_over(net).for_each(&mut show);
     }
+}
 
-    /// As [`Networks::each_launched`], but shows only few of those that wait. `last` is room for a time for each port.
-    pub fn each_on_links<'a>(&'a self, last: &mut Vec<Time>, mut show: impl FnMut(Launched<'a>)) {
-        last.clear();
-        last.extend(self.ports().map(|port| self.look(port).last_arrival()));
-        for net in self.iter() {
-            each_launched(net, Some(last), &mut show);
-            handed_over(net).for_each(&mut show);
-        }
+/// As [`each_launched`], but shows only few of those that wait. `last` is room for a time for each port.
+pub fn each_on_links<'a>(nets: &'a Networks, last: &mut Vec<Time>, mut show: impl FnMut(Launched<'a>)) {
+    last.clear();
+    last.extend(nets.ports().map(|port| nets.look(port).last_arrival()));
+    for net in nets.iter() {
+        each_of_part(net, Some(last), &mut show);
+        handed_over(net).for_each(&mut show);
     }
 }

@@ -23,7 +23,7 @@ impl TopologyInfo {
     /// Returns the names of hosts and switches with the default keys; empty for networks from files.
     pub fn names(&self) -> String {
         example(self.name).map_or(String::new(), |network| {
-            format!("hosts {}; switches {}", network.host_names(), network.switch_names())
+            format!("hosts {}; switches {}", network.names().hosts(), network.names().switches())
         })
     }
 }
@@ -145,7 +145,7 @@ pub fn reference() -> String {
         for kind in table.kinds {
             let _ = write!(out, "\n### `kind = \"{}\"`\n\n{}\n", kind.name, kind.doc.trim());
             if let Some(network) = example(kind.name).filter(|_| table.path == "topology") {
-                let (hosts, switches) = (network.host_names(), network.switch_names());
+                let (hosts, switches) = (network.names().hosts(), network.names().switches());
                 let _ = writeln!(
                     out,
                     "With the default keys the hosts are named `{hosts}`, the switches `{switches}`."

@@ -13,11 +13,15 @@
 //! | state | | the state in the format of the crate `postcard` |
 //! | seal | 32 | a hash of all that stands before it: a file that was cut or changed is refused |
 
+use super::network::restore_router;
+use super::prepare::regions_for;
+use super::recut::recut;
 use super::region::Region;
-use super::run::{SimError, Simulation};
+use super::state::{SimError, Simulation};
 use crate::metrics::Spool;
 use crate::model::Model;
 use crate::net::Networks;
+use crate::net::recut::are_cut_alike;
 use crate::partition::Partition;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -94,21 +98,21 @@ impl Simulation {
         let [flows, samples] = [sim.journal.take_spool(), sim.sampler.take_spool()];
         sim.set_state(&mut state)?;
         let nets: Networks = next(&mut state)?;
-        let mut regions = sim.regions_for(nets.len());
+        let mut regions = regions_for(&sim, nets.len());
         for region in &mut regions {
             region.set_state(&mut state)?;
         }
         if !state.is_empty() {
             return Err(CheckpointError::Damaged);
         }
-        if nets.is_cut_as(&sim.nets) {
+        if are_cut_alike(&nets, &sim.nets) {
             (sim.nets, sim.regions) = (nets, regions);
         } else {
-            sim.recut(nets, regions);
+            recut(&mut sim, nets, regions);
         }
         sim.journal.attach(model, flows)?;
         sim.sampler.attach(model, samples)?;
-        sim.restore_router();
+        restore_router(&mut sim);
         Ok(sim)
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `run.rs` | [`Simulation`]: regions go on from barrier to barrier, with events of the whole network in between |
-//! | `region.rs` | the event loop of a region |
+//! | `state.rs` | [`Simulation`]: the state of a run |
+//! | `run.rs` | regions go on from barrier to barrier, with events of the whole network in between |
+//! | `region.rs`, `events.rs` | a region, and its event loop |
 //! | `threads.rs`, `workers.rs`, `times.rs` | the threads that drive regions, and the time that each takes |
 //! | `notes.rs` | what regions tell the whole run |
 //! | `global_events.rs` | the events of the whole network, in their order |
-//! | `live_flows.rs` | the flows that are alive |
+//! | `live_flows.rs`, `snapshots.rs` | the flows that are alive, and what their ends have come to |
 //! | `prepare.rs`, `finish.rs` | a run before its first event and after its last one |
 //! | `life.rs` | how flows begin and end |
 //! | `traffic.rs`, `source.rs` | starts of flows, and the state of each traffic entry |
@@ -26,6 +27,7 @@ mod apps;
 mod checkpoint;
 mod detours;
 mod endless;
+mod events;
 mod finish;
 mod global_events;
 mod ideal;
@@ -42,8 +44,10 @@ mod rounds;
 mod router;
 mod run;
 mod shares;
+mod snapshots;
 mod source;
 mod standstill;
+mod state;
 mod threads;
 mod times;
 mod traffic;
@@ -52,9 +56,9 @@ mod workers;
 
 pub use checkpoint::CheckpointError;
 pub use endless::Endless;
-pub use run::{Progress, SimError, Simulation};
+pub use state::{Progress, SimError, Simulation};
 pub use times::{Clock, PartTimes};
 pub use views::{
-    BooksView, ClassView, Finished, FinishedFlow, FlowState, FlowView, FrameKind, InFlight, Marks,
-    PacketView, Packets, PortView, QueuedPacket, SeenPorts,
+    BooksView, ClassView, Finished, FinishedFlow, FlowState, FlowView, Flows, FrameKind, InFlight, Marks,
+    PacketView, Packets, PortView, QueuedPacket, SeenPorts, View,
 };

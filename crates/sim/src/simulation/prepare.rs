@@ -6,16 +6,16 @@ use super::live_flows::LiveFlows;
 use super::region::Region;
 use super::rounds::RoundsState;
 use super::router::Router;
-use super::run::{SimError, Simulation};
 use super::shares::Shares;
 use super::source::Sources;
 use super::standstill::Standstill;
+use super::state::{SimError, Simulation};
 use super::threads::Threads;
 use crate::engine::ENTITIES_MAX;
 use crate::ids::{ClassSet, FaultId, Id, SeriesId, TrafficId};
 use crate::metrics::{Sampler, Spool, Window};
 use crate::model::{Class, Model, Pattern, Probe, Sample, Traffic};
-use crate::net::Networks;
+use crate::net::{Networks, boundaries};
 use crate::partition::Partition;
 use clearway_proto::{Entity, Packet, Rng};
 use clearway_units::{Span, Time};
@@ -82,8 +82,8 @@ impl Simulation {
             ended: None,
             model: Arc::clone(model),
         };
-        sim.populate();
-        sim.starts_ahead = !sim.is_prompt() && starts_ahead(model);
+        populate(&mut sim);
+        sim.starts_ahead = !is_prompt(&sim) && starts_ahead(model);
         let mut first_start = Time::MAX;
         for (index, traffic) in model.traffic.iter().enumerate() {
             let id = TrafficId::from_index(index);
@@ -105,7 +105,7 @@ impl Simulation {
             sim.global_events.push(fault.at, GlobalEvent::Fault(FaultId::from_index(index)));
         }
         for (index, _) in model.samples.iter().enumerate().filter(|(_, sample)| is_periodic(sample)) {
-            sim.schedule_sample(SeriesId::from_index(index));
+            schedule_sample(&mut sim, SeriesId::from_index(index));
         }
         for at in sim.window.turns() {
             sim.global_events.push(at, GlobalEvent::Window);
@@ -113,34 +113,34 @@ impl Simulation {
         Ok(sim)
     }
 
-    /// Makes the regions of the networks' parts, yet without flows, and the threads that drive them.
-    fn populate(&mut self) {
-        self.regions = self.regions_for(self.nets.len());
-        self.threads = Threads::new(self.nets.len(), self.nets.lookahead().unwrap_or(CELL));
-    }
-
-    /// Regions of so many parts, yet without flows.
-    pub(super) fn regions_for(&self, parts: usize) -> Vec<Region> {
-        let watches_rtt = !self.model.samples.iter().all(is_periodic);
-        let region = |_| Region::new(&self.model, watches_rtt, self.is_prompt());
-        (0..parts).map(region).collect()
-    }
-
-    /// Returns whether the notes of regions must be read as soon as a flow ends.
-    fn is_prompt(&self) -> bool {
-        self.shares.any() || self.model.traffic.iter().any(Traffic::opens_anew)
-    }
-
     /// Returns the number of parts of the network, each of which has a thread.
     pub fn parts(&self) -> usize {
         self.nets.len()
     }
+}
 
-    /// Schedules the next sample of a series.
-    pub(super) fn schedule_sample(&mut self, series: SeriesId) {
-        let at = self.now + self.model.samples[series.index()].every;
-        self.global_events.push(at, GlobalEvent::Sample(series));
-    }
+/// Makes the regions of the networks' parts, yet without flows, and the threads that drive them.
+fn populate(sim: &mut Simulation) {
+    sim.regions = regions_for(sim, sim.nets.len());
+    sim.threads = Threads::new(sim.nets.len(), boundaries::lookahead(&sim.nets).unwrap_or(CELL));
+}
+
+/// Regions of so many parts, yet without flows.
+pub fn regions_for(sim: &Simulation, parts: usize) -> Vec<Region> {
+    let watches_rtt = !sim.model.samples.iter().all(is_periodic);
+    let region = |_| Region::new(&sim.model, watches_rtt, is_prompt(sim));
+    (0..parts).map(region).collect()
+}
+
+/// Returns whether the notes of regions must be read as soon as a flow ends.
+fn is_prompt(sim: &Simulation) -> bool {
+    sim.shares.any() || sim.model.traffic.iter().any(Traffic::opens_anew)
+}
+
+/// Schedules the next sample of a series.
+pub fn schedule_sample(sim: &mut Simulation, series: SeriesId) {
+    let at = sim.now + sim.model.samples[series.index()].every;
+    sim.global_events.push(at, GlobalEvent::Sample(series));
 }
 
 /// Returns whether a sample is taken at intervals.

@@ -1,106 +1,21 @@
 //! A run: regions go on from barrier to barrier, between which the whole run reads what they noted.
 
-use super::global_events::{GlobalEvent, GlobalEvents};
-use super::journal::Journal;
-use super::live_flows::{LiveFlow, LiveFlows};
+use super::global_events::GlobalEvent;
+use super::life::{acknowledge, add_row, complete, retire, stop_flow};
+use super::livelock::ends_livelocked;
+use super::network::{apply_fault, notice_fault, start_watch, tell_shares, watch};
 use super::notes::{News, Note, Rtt, take_all};
+use super::prepare::schedule_sample;
 use super::region::{Region, TICK};
-use super::router::Router;
-use super::shares::Shares;
-use super::source::Sources;
-use super::standstill::Standstill;
-use super::threads::Threads;
+use super::snapshots::{flow_counts, flow_snapshot};
+use super::state::{Progress, Simulation};
 use super::times::{Clock, PartTimes};
-use crate::hosts::{FlowSnapshot, Shown};
-use crate::ids::{FlowSlot, Id, SeriesId};
-use crate::metrics::{Ended, FlowCounts, Livelock, Sampler, Window};
+use super::traffic::{reconnect, run_source};
+use crate::ids::{Id, SeriesId};
+use crate::metrics::Ended;
 use crate::model::Model;
-use crate::net::Networks;
-use clearway_proto::Stats;
-use clearway_units::{Span, Time};
-use std::sync::Arc;
-use thiserror::Error;
-
-/// The reasons for which a run has no result.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum SimError {
-    /// Something was lost or made up: a mistake in the simulator or in a protocol, never in the scenario.
-    #[error("the books of the run do not balance, so it has no result: {0}")]
-    Books(String),
-    /// Rows could not be written to their file, or read from it.
-    #[error("the rows of flows and samples can't be kept in a file: {0}")]
-    Spool(String),
-    /// The model contradicts itself.
-    #[error("{0}")]
-    Model(String),
-}
-
-/// The progress of a run.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// The simulated time.
-    pub now: Time,
-    /// The time at which the scenario stops, if it says so.
-    pub stop: Option<Time>,
-    /// The number of events handled.
-    pub events: u64,
-    /// The number of packets put on links, those included whose turn at a port is known but has yet to come.
-    pub link_transmissions: u64,
-    /// The number of congestion notification packets sent.
-    pub cnps: u64,
-    /// The number of flows or messages started.
-    pub flows_started: u64,
-    /// The number of flows or messages delivered in full.
-    pub flows_completed: u64,
-    /// The number of flows or messages that there will be, if that is known.
-    pub flows_expected: Option<u64>,
-}
-
-/// A run of a model. One owned value: a process may have many.
-pub struct Simulation {
-    pub(super) model: Arc<Model>,
-    /// The networks of all parts.
-    pub(super) nets: Networks,
-    /// The hosts of all parts.
-    pub(super) regions: Vec<Region>,
-    pub(super) threads: Threads,
-    /// The pending events of the whole network.
-    pub(super) global_events: GlobalEvents,
-    pub(super) live_flows: LiveFlows,
-    /// Flows both of whose ends may be done.
-    pub(super) ending: Vec<FlowSlot>,
-    pub(super) router: Router,
-    pub(super) sources: Sources,
-    pub(super) journal: Journal,
-    pub(super) shares: Shares,
-    pub(super) sampler: Sampler,
-    pub(super) window: Window,
-    /// The present: all events before it are handled.
-    pub(super) now: Time,
-    /// The time of the last event of the whole network that was handled.
-    pub(super) last: Time,
-    /// The number of events of the whole network that were handled.
-    pub(super) global_events_handled: u64,
-    /// The time between two barriers at which flows end and rows are written. It is a property of the topology, never of
-    /// its partition.
-    pub(super) cell: Span,
-    /// The time of the last event before only looks were left: without them the run would have ended there.
-    pub(super) quiet_since: Option<Time>,
-    /// Set while a watch of flow control is scheduled.
-    pub(super) is_watched: bool,
-    /// Set if flows may be prepared before they start.
-    pub(super) starts_ahead: bool,
-    /// Set if mechanisms of switches send notifications to senders.
-    pub(super) switches_notify: bool,
-    /// The barrier up to which regions are going on, if the last step ended before it.
-    pub(super) barrier: Option<Time>,
-    /// The watch over the clock of the events of the whole network.
-    pub(super) standstill: Standstill,
-    /// What went on at one instant without end, if that ended the run.
-    pub(super) livelock: Option<Livelock>,
-    /// The reason for which the run ended, once it has.
-    pub(super) ended: Option<Ended>,
-}
+use crate::net::boundaries;
+use clearway_units::Time;
 
 impl Simulation {
     /// The number of events between two looks at whether the caller wants to stop.
@@ -125,9 +40,10 @@ impl Simulation {
     /// Handles all events up to and at `time`, but only about so many of them: on one thread at most as many. Returns
     /// whether the run goes on. The sizes of steps change nothing in what happens.
     pub fn run_until(&mut self, time: Time, events: u64) -> bool {
-        let enough = self.events().saturating_add(events);
-        while self.ended.is_none() && self.events() < enough {
-            if !self.advance(time, enough - self.events()) {
+        let enough = events_handled(self).saturating_add(events);
+        while self.ended.is_none() && events_handled(self) < enough {
+            let most = enough - events_handled(self);
+            if !advance(self, time, most) {
                 break;
             }
             if self.journal.has_failed() || self.sampler.has_failed() {
@@ -177,239 +93,209 @@ impl Simulation {
         }
     }
 
-    /// Returns the number of events handled.
-    pub(super) fn events(&self) -> u64 {
-        self.global_events_handled + self.regions.iter().map(|region| region.events).sum::<u64>()
-    }
-
-    /// Lets all regions go on to the next barrier or to `limit`, on one thread by at most so many events; or handles
-    /// the next event of the whole network. Returns false if no event up to `limit` is left.
-    fn advance(&mut self, limit: Time, most: u64) -> bool {
-        let until = match self.barrier {
-            Some(until) => until,
-            None => {
-                let (of_regions, global) = (self.nets.next_at(), self.global_events.next_at());
-                let Some(next) = of_regions.into_iter().chain(global).min() else {
-                    self.now = self.quiet_since.unwrap_or(self.before());
-                    self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
-                    return false;
-                };
-                if next > limit.min(self.model.stop.unwrap_or(Time::MAX)) {
-                    return self.rest(limit);
-                }
-                if of_regions.is_none_or(|at| at > next) {
-                    self.handle_global_event();
-                    return true;
-                }
-                let limits = [global, self.model.stop].into_iter().flatten().map(|at| at + TICK);
-                limits.fold(self.end_of_cell(next), Time::min)
-            }
-        };
-        // A step that ends early leaves the barrier where it is: what happens there, and when, must not depend on steps.
-        self.barrier = Some(until);
-        let reached = until.min(limit.saturating_add(TICK));
-        self.nets.share_paths();
-        let Some(reached) = self.threads.advance(&mut self.nets, &mut self.regions, reached, most) else {
-            return !self.ends_livelocked();
-        };
-        if reached < until && !self.regions.iter().any(Region::has_urgent_notes) {
-            return self.rest(limit);
-        }
-        self.barrier = None;
-        self.now = reached - TICK;
-        self.nets.set_now(self.now);
-        self.meet();
-        true
-    }
-
-    /// Lets time pass up to `limit`, since nothing happens until then, or up to the end of the run, if that comes first.
-    /// Returns false: no event up to `limit` is left.
-    fn rest(&mut self, limit: Time) -> bool {
-        let stop = self.model.stop.filter(|&stop| stop <= limit);
-        if stop.is_some() {
-            self.ended = Some(Ended::Stopped);
-        }
-        let until = stop.unwrap_or(limit);
-        let present = self.now.max(self.before());
-        if stop.is_some() || until > present {
-            self.now = until;
-            self.nets.set_now(until);
-        } else {
-            // Parts whose last event came earlier show the present too.
-            self.nets.set_now(present);
-        }
-        false
-    }
-
     /// Returns the end of the cell of the grid of barriers in which a time lies.
     pub(super) fn end_of_cell(&self, at: Time) -> Time {
         let cell = self.cell.as_ps();
         Time::from_ps((at.as_ps() / cell).saturating_add(1).saturating_mul(cell))
     }
+}
 
-    /// Handles the next event of the whole network.
-    fn handle_global_event(&mut self) {
-        let before = self.before();
-        let Some((at, event)) = self.global_events.pop() else { return };
-        self.now = at;
-        self.nets.set_now(at);
-        match event {
-            GlobalEvent::Traffic(traffic) => self.run_source(traffic),
-            GlobalEvent::Stop(record) => self.stop_flow(record),
-            GlobalEvent::Fault(fault) => self.fault(fault),
-            GlobalEvent::Noticed(fault) => self.notice_fault(fault),
-            GlobalEvent::Watch => self.watch(),
-            GlobalEvent::Shares => self.tell_shares(),
-            GlobalEvent::Sample(series) => self.sample(series, before),
-            GlobalEvent::Window => self.turn_window(before),
+/// Returns the number of events handled.
+pub fn events_handled(sim: &Simulation) -> u64 {
+    sim.global_events_handled + sim.regions.iter().map(|region| region.events).sum::<u64>()
+}
+
+/// Lets all regions go on to the next barrier or to `limit`, on one thread by at most so many events; or handles
+/// the next event of the whole network. Returns false if no event up to `limit` is left.
+fn advance(sim: &mut Simulation, limit: Time, most: u64) -> bool {
+    let until = match sim.barrier {
+        Some(until) => until,
+        None => {
+            let (of_regions, global) = (sim.nets.next_at(), sim.global_events.next_at());
+            let Some(next) = of_regions.into_iter().chain(global).min() else {
+                sim.now = sim.quiet_since.unwrap_or(before(sim));
+                sim.ended = Some(if is_complete(sim) { Ended::Complete } else { Ended::Stalled });
+                return false;
+            };
+            if next > limit.min(sim.model.stop.unwrap_or(Time::MAX)) {
+                return rest(sim, limit);
+            }
+            if of_regions.is_none_or(|at| at > next) {
+                handle_global_event(sim);
+                return true;
+            }
+            let limits = [global, sim.model.stop].into_iter().flatten().map(|at| at + TICK);
+            limits.fold(sim.end_of_cell(next), Time::min)
         }
-        self.last = at;
-        self.global_events_handled += 1;
-        self.standstill.look(self.global_events_handled, at);
-        if self.ended.is_none() && !self.ends_livelocked() {
-            self.meet();
-        }
+    };
+    // A step that ends early leaves the barrier where it is: what happens there, and when, must not depend on steps.
+    sim.barrier = Some(until);
+    let reached = until.min(limit.saturating_add(TICK));
+    sim.nets.share_paths();
+    let Some(reached) = sim.threads.advance(&mut sim.nets, &mut sim.regions, reached, most) else {
+        return !ends_livelocked(sim);
+    };
+    if reached < until && !sim.regions.iter().any(Region::has_urgent_notes) {
+        return rest(sim, limit);
     }
+    sim.barrier = None;
+    sim.now = reached - TICK;
+    sim.nets.set_now(sim.now);
+    meet(sim);
+    true
+}
 
-    /// Returns the time of the last event.
-    pub(super) fn before(&self) -> Time {
-        self.regions.iter().map(|region| region.last).fold(self.last, Time::max)
+/// Lets time pass up to `limit`, since nothing happens until then, or up to the end of the run, if that comes first.
+/// Returns false: no event up to `limit` is left.
+fn rest(sim: &mut Simulation, limit: Time) -> bool {
+    let stop = sim.model.stop.filter(|&stop| stop <= limit);
+    if stop.is_some() {
+        sim.ended = Some(Ended::Stopped);
     }
+    let until = stop.unwrap_or(limit);
+    let present = sim.now.max(before(sim));
+    if stop.is_some() || until > present {
+        sim.now = until;
+        sim.nets.set_now(until);
+    } else {
+        // Parts whose last event came earlier show the present too.
+        sim.nets.set_now(present);
+    }
+    false
+}
 
-    /// Hands over what regions sent each other, reads what they noted, and ends flows that are over.
-    pub(super) fn meet(&mut self) {
-        while self.regions.iter().any(|region| !region.notes.is_empty() || !region.rtts.is_empty()) {
-            self.read_notes();
-        }
-        self.count_unseen();
-        for region in &mut self.regions {
-            for slot in region.hosts.finished.drain(..) {
-                if let Some(live) = self.live_flows.get_mut(slot).filter(|live| !live.is_ending) {
-                    live.is_ending = true;
-                    self.ending.push(slot);
-                }
+/// Handles the next event of the whole network.
+fn handle_global_event(sim: &mut Simulation) {
+    let before = before(sim);
+    let Some((at, event)) = sim.global_events.pop() else { return };
+    sim.now = at;
+    sim.nets.set_now(at);
+    match event {
+        GlobalEvent::Traffic(traffic) => run_source(sim, traffic),
+        GlobalEvent::Stop(record) => stop_flow(sim, record),
+        GlobalEvent::Fault(fault) => apply_fault(sim, fault),
+        GlobalEvent::Noticed(fault) => notice_fault(sim, fault),
+        GlobalEvent::Watch => watch(sim),
+        GlobalEvent::Shares => tell_shares(sim),
+        GlobalEvent::Sample(series) => sample(sim, series, before),
+        GlobalEvent::Window => turn_window(sim, before),
+    }
+    sim.last = at;
+    sim.global_events_handled += 1;
+    sim.standstill.look(sim.global_events_handled, at);
+    if sim.ended.is_none() && !ends_livelocked(sim) {
+        meet(sim);
+    }
+}
+
+/// Returns the time of the last event.
+pub fn before(sim: &Simulation) -> Time {
+    sim.regions.iter().map(|region| region.last).fold(sim.last, Time::max)
+}
+
+/// Hands over what regions sent each other, reads what they noted, and ends flows that are over.
+pub fn meet(sim: &mut Simulation) {
+    while sim.regions.iter().any(|region| !region.notes.is_empty() || !region.rtts.is_empty()) {
+        read_notes(sim);
+    }
+    count_unseen(sim);
+    for region in &mut sim.regions {
+        for slot in region.hosts.finished.drain(..) {
+            if let Some(live) = sim.live_flows.get_mut(slot).filter(|live| !live.is_ending) {
+                live.is_ending = true;
+                sim.ending.push(slot);
             }
         }
-        if !self.ending.is_empty() {
-            // The order in which places become free must not depend on the partition.
-            self.ending.sort();
-            self.retire();
-            if self.is_complete() {
-                self.now = self.nets.left_at().max(self.last);
-                self.ended = Some(Ended::Complete);
+    }
+    if !sim.ending.is_empty() {
+        // The order in which places become free must not depend on the partition.
+        sim.ending.sort();
+        retire(sim);
+        if is_complete(sim) {
+            sim.now = sim.nets.totals().left_at().max(sim.last);
+            sim.ended = Some(Ended::Complete);
+        }
+    }
+    boundaries::exchange(&mut sim.nets);
+}
+
+/// Reads the notes of all regions, in the order of their times.
+fn read_notes(sim: &mut Simulation) {
+    let mut notes: Vec<Note> = Vec::new();
+    let mut rtts: Vec<Rtt> = Vec::new();
+    for region in &mut sim.regions {
+        take_all(&mut region.notes, &mut notes);
+        take_all(&mut region.rtts, &mut rtts);
+    }
+    // Notes of one instant and one flow keep their order; no other order may depend on the partition.
+    notes.sort_by_key(|note| (note.at, note.news.slot()));
+    for Note { at, news } in notes {
+        match news {
+            News::Wrote { slot, bytes } => {
+                add_row(sim, slot, bytes, at);
             }
+            News::Delivered { slot, stats } => complete(sim, slot, at, stats),
+            News::Acknowledged { slot } => acknowledge(sim, slot, at),
+            News::Connect { traffic, worker } => reconnect(sim, traffic, worker),
+            News::SourceDone => sim.sources.close(),
+            News::Stopped => start_watch(sim, at),
         }
-        self.nets.exchange();
     }
-
-    /// Reads the notes of all regions, in the order of their times.
-    fn read_notes(&mut self) {
-        let mut notes: Vec<Note> = Vec::new();
-        let mut rtts: Vec<Rtt> = Vec::new();
-        for region in &mut self.regions {
-            take_all(&mut region.notes, &mut notes);
-            take_all(&mut region.rtts, &mut rtts);
+    // A flow has its place until the notes of its ends were read.
+    let name = |slot| sim.live_flows.get(slot).map(|live| live.name());
+    rtts.sort_by_key(|sample| (sample.at, name(sample.slot)));
+    for Rtt { at, slot, rtt } in rtts {
+        if let Some(name) = name(slot) {
+            sim.sampler.watch(&sim.model, at, name, rtt);
         }
-        // Notes of one instant and one flow keep their order; no other order may depend on the partition.
-        notes.sort_by_key(|note| (note.at, note.news.slot()));
-        for Note { at, news } in notes {
-            match news {
-                News::Wrote { slot, bytes } => {
-                    self.add_row(slot, bytes, at);
-                }
-                News::Delivered { slot, stats } => self.complete(slot, at, stats),
-                News::Acknowledged { slot } => self.acknowledge(slot, at),
-                News::Connect { traffic, worker } => self.reconnect(traffic, worker),
-                News::SourceDone => self.sources.close(),
-                News::Stopped => self.start_watch(at),
+    }
+}
+
+/// Counts the packets of flows that entered or left the network without any of their ends.
+fn count_unseen(sim: &mut Simulation) {
+    for net in sim.nets.parts_mut() {
+        net.unseen.drain(|slot, packets| {
+            if let Some(live) = sim.live_flows.get_mut(slot) {
+                live.unseen += packets;
             }
-        }
-        // A flow has its place until the notes of its ends were read.
-        let name = |slot| self.live_flows.get(slot).map(|live| live.name());
-        rtts.sort_by_key(|sample| (sample.at, name(sample.slot)));
-        for Rtt { at, slot, rtt } in rtts {
-            if let Some(name) = name(slot) {
-                self.sampler.watch(&self.model, at, name, rtt);
-            }
-        }
+        });
     }
+}
 
-    /// Counts the packets of flows that entered or left the network without any of their ends.
-    fn count_unseen(&mut self) {
-        for net in self.nets.parts_mut() {
-            net.unseen.drain(|slot, packets| {
-                if let Some(live) = self.live_flows.get_mut(slot) {
-                    live.unseen += packets;
-                }
-            });
+/// Returns whether nothing will happen any more that a result could show.
+fn is_complete(sim: &Simulation) -> bool {
+    sim.live_flows.count() == 0 && sim.sources.all_done()
+}
+
+fn sample(sim: &mut Simulation, series: SeriesId, before: Time) {
+    let traffic = sim.model.samples[series.index()].what.traffic();
+    let mut flows = Vec::new();
+    if let Some(traffic) = traffic {
+        for slot in sim.live_flows.slots() {
+            let shown = sim.live_flows.get(slot).is_some_and(|live| live.name().traffic.index() == traffic);
+            flows.extend(shown.then(|| flow_snapshot(sim, slot)).flatten());
         }
     }
-
-    /// Returns whether nothing will happen any more that a result could show.
-    fn is_complete(&self) -> bool {
-        self.live_flows.count() == 0 && self.sources.all_done()
+    sim.sampler.sample(series, &sim.model, &sim.nets, &flows);
+    if goes_on(sim, before) {
+        schedule_sample(sim, series);
     }
+}
 
-    fn sample(&mut self, series: SeriesId, before: Time) {
-        let traffic = self.model.samples[series.index()].what.traffic();
-        let mut flows = Vec::new();
-        if let Some(traffic) = traffic {
-            for slot in self.live_flows.slots() {
-                let shown =
-                    self.live_flows.get(slot).is_some_and(|live| live.name().traffic.index() == traffic);
-                flows.extend(shown.then(|| self.flow_snapshot(slot)).flatten());
-            }
-        }
-        self.sampler.sample(series, &self.model, &self.nets, &flows);
-        if self.goes_on(before) {
-            self.schedule_sample(series);
-        }
+/// The window of measurement opens or closes.
+fn turn_window(sim: &mut Simulation, before: Time) {
+    if goes_on(sim, before) {
+        let flows = flow_counts(sim);
+        sim.window.turn(&mut sim.nets, flows);
     }
+}
 
-    /// The window of measurement opens or closes.
-    fn turn_window(&mut self, before: Time) {
-        if self.goes_on(before) {
-            let flows = self.flow_counts();
-            self.window.turn(&mut self.nets, flows);
-        }
+/// Notes that a global event came that only reads the state, after an event at `before`. Returns whether anything
+/// else is to come: if not, the run is over, and was so before the first such event that found it so.
+fn goes_on(sim: &mut Simulation, before: Time) -> bool {
+    let goes_on = !sim.global_events.only_looks() || sim.nets.next_at().is_some();
+    if !goes_on && sim.quiet_since.is_none() {
+        sim.quiet_since = Some(before);
     }
-
-    /// Notes that a global event came that only reads the state, after an event at `before`. Returns whether anything
-    /// else is to come: if not, the run is over, and was so before the first such event that found it so.
-    fn goes_on(&mut self, before: Time) -> bool {
-        let goes_on = !self.global_events.only_looks() || self.nets.next_at().is_some();
-        if !goes_on && self.quiet_since.is_none() {
-            self.quiet_since = Some(before);
-        }
-        goes_on
-    }
-
-    /// Returns a snapshot of a live flow.
-    pub(super) fn flow_snapshot(&mut self, slot: FlowSlot) -> Option<FlowSnapshot> {
-        let [from, to] = self.parts_of(self.live_flows.get(slot)?);
-        let sender = Shown::of_sender(slot, &mut self.regions[from].hosts.senders)?;
-        FlowSnapshot::new(slot, sender, &mut self.regions[to].hosts.receivers)
-    }
-
-    /// Returns the counts of both ends of a flow that is alive.
-    pub(super) fn stats(&self, slot: FlowSlot) -> Option<Stats> {
-        let [from, to] = self.parts_of(self.live_flows.get(slot)?);
-        let sending = self.regions[from].hosts.senders.get(slot)?;
-        Some(sending.end.stats.plus(&self.regions[to].hosts.receivers.get(slot)?.end.stats))
-    }
-
-    /// Returns the parts of the network that have the sending and the receiving end of a flow.
-    fn parts_of(&self, live: &LiveFlow) -> [usize; 2] {
-        [live.src, live.dst].map(|host| self.nets.part_of(host.node()))
-    }
-
-    /// Returns the counts of the flows of each traffic entry so far. It must not be called once all flows are settled.
-    pub(super) fn flow_counts(&mut self) -> Vec<FlowCounts> {
-        let mut counts = self.journal.settled.clone();
-        for slot in self.live_flows.slots() {
-            let Some((flow, stats)) = self.flow_snapshot(slot).zip(self.stats(slot)) else { continue };
-            counts[flow.name.traffic.index()].add(flow.delivered, &stats);
-        }
-        counts
-    }
+    goes_on
 }

@@ -3,7 +3,7 @@
 use super::region::Region;
 use super::times::{Clock, PartTimes, Spent};
 use super::workers::{Job, Worker};
-use crate::net::{Network, Networks};
+use crate::net::{Network, Networks, boundaries};
 use clearway_units::{Span, Time};
 use std::mem::take;
 
@@ -128,7 +128,7 @@ impl Threads {
         while let Some(next) = nets.next_at().filter(|&next| next < until) {
             let end = until.min(next + self.lookahead);
             self.go_through(nets, regions, next, end);
-            nets.exchange();
+            boundaries::exchange(nets);
             if regions.iter().any(Region::stands_still) {
                 return None;
             }

@@ -3,7 +3,7 @@
 use super::frame::{Class, mark, wire};
 use crate::wire::{Ecn, Segment};
 use clearway_proto::port::{CreditLimiter, CreditShaping, StepMarker};
-use clearway_proto::{AnyMechanism, Flags, Header, Packet, PortState};
+use clearway_proto::{AnyMechanism, Flags, Header, Packet, PortState, Verdict};
 use clearway_units::{Bytes, Rate, Time};
 use std::collections::VecDeque;
 

@@ -31,7 +31,7 @@ pub(super) fn with_links(document: &Document, described: Topology) -> Result<(To
 
 /// Returns the port of the first end of a link towards the second.
 pub(super) fn link(topology: &Topology, Pair(a, b): &Pair<String>) -> std::result::Result<PortId, String> {
-    let node = |name: &String| topology.node(name).ok_or_else(|| topology.no_node(name));
+    let node = |name: &String| topology.node(name).ok_or_else(|| topology.names().no_node(name));
     let (from, to) = (node(a)?, node(b)?);
     topology.port_between(from, to).ok_or_else(|| {
         let neighbours = topology.ports_of(from).iter().map(|&port| topology.name(topology.port(port).to));
@@ -106,7 +106,7 @@ fn failing(
             Ok(directions(port, table.direction))
         }
         (None, Some(name)) => {
-            let node = topology.node(name).ok_or_else(|| ("switch", topology.no_node(name)))?;
+            let node = topology.node(name).ok_or_else(|| ("switch", topology.names().no_node(name)))?;
             if topology.is_host(node) {
                 return Err(("switch", format!("{name} is a host; write link = [\"{name}\", its switch]")));
             }

@@ -167,7 +167,7 @@ impl Surroundings<'_> {
             (_, HostRef::Number(number)) => {
                 Err(format!("there is no host {number}; the network has {count}, counted from 0"))
             }
-            (_, HostRef::Name(name)) => Err(self.topology.no_host(name)),
+            (_, HostRef::Name(name)) => Err(self.topology.names().no_host(name)),
         }
     }
 

@@ -8,7 +8,7 @@
 mod cut;
 
 use super::detours::Left;
-use super::run::Simulation;
+use super::state::Simulation;
 use crate::ids::{FlowSlot, HostId};
 use crate::model::Model;
 use crate::net::Route;
@@ -26,32 +26,34 @@ struct Train<'a> {
     last: SendingTime,
 }
 
-impl Simulation {
-    /// Returns the time that a message of a flow would take alone, which the application wrote at `since`.
-    pub(super) fn ideal_fct(&mut self, slot: FlowSlot, route: Route, since: Time, bytes: u64) -> Span {
-        if bytes == 0 {
-            return Span::ZERO;
+/// Returns the time that a message of a flow would take alone, which the application wrote at `since`.
+pub fn ideal_fct(sim: &mut Simulation, slot: FlowSlot, route: Route, since: Time, bytes: u64) -> Span {
+    if bytes == 0 {
+        return Span::ZERO;
+    }
+    let (paths, train) = (sim.nets.paths(), Train::new(&sim.model, bytes));
+    let detours = sim.live_flows.detours.since(slot, since);
+    if detours.is_empty() && !route.is_by_tables() {
+        return train.on_path(paths.path(route));
+    }
+    let mut several: Vec<&[PortId]> = Vec::new();
+    for (_, left) in detours {
+        match left {
+            Left::Path(route) => several.push(paths.path(*route)),
+            Left::Paths(ports, hops) => several.extend(ports.chunks(*hops as usize)),
         }
-        let (paths, train) = (self.nets.paths(), Train::new(&self.model, bytes));
-        let mut several: Vec<&[PortId]> = Vec::new();
-        for (_, left) in self.live_flows.detours.since(slot, since) {
-            match left {
-                Left::Path(route) => several.push(paths.path(*route)),
-                Left::Paths(ports, hops) => several.extend(ports.chunks(*hops as usize)),
-            }
-        }
-        if !route.is_by_tables() {
-            several.push(paths.path(route));
-        } else if let Some(live) = self.live_flows.get(slot) {
-            let key = self.router.key(live.name().traffic, live.name().number);
-            let [src, dst] = [live.src, live.dst].map(HostId::node);
-            let (ports, set) = self.router.find(&self.model.topology, src, dst, key);
-            several.extend(ports.chunks(set.hops as usize));
-        }
-        match several[..] {
-            [only] => train.on_path(only),
-            _ => train.on_paths(&several),
-        }
+    }
+    if !route.is_by_tables() {
+        several.push(paths.path(route));
+    } else if let Some(live) = sim.live_flows.get(slot) {
+        let key = sim.router.key(live.name().traffic, live.name().number);
+        let [src, dst] = [live.src, live.dst].map(HostId::node);
+        let (ports, set) = sim.router.find(&sim.model.topology, src, dst, key);
+        several.extend(ports.chunks(set.hops as usize));
+    }
+    match several[..] {
+        [only] => train.on_path(only),
+        _ => train.on_paths(&several),
     }
 }
 

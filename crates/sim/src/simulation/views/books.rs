@@ -1,7 +1,7 @@
 //! The books of a run at this instant: the packets sent, and what became of them.
 
-use super::super::run::Simulation;
 use super::packets::{FrameKind, Packets};
+use super::view::View;
 use crate::net::{ByReason, handled_later};
 
 /// The packets that were sent and what became of them, in all or of one kind. `sent` is the sum of all others, but for
@@ -28,12 +28,12 @@ pub struct BooksView {
     pub pauses_in_flight: u64,
 }
 
-impl Simulation {
+impl View<'_> {
     /// Returns the books of the run so far. The packets in the network are counted one by one.
-    pub fn books(&self) -> BooksView {
+    pub fn books(self) -> BooksView {
         let mut packets = Packets::default();
         self.look_at_packets(&mut packets);
-        let books = self.nets.books();
+        let books = self.sim.nets.totals().books();
         let pauses = packets.in_flight.iter().filter(|frame| frame.packet.kind == FrameKind::Pause).count();
         BooksView {
             sent: books.sent.packets,
@@ -41,7 +41,7 @@ impl Simulation {
             dropped: ByReason::of(|why| books.dropped[why].packets),
             queued: packets.queued.len() as u64,
             in_flight: (packets.in_flight.len() - pauses) as u64,
-            at_hosts: self.nets.iter().map(|net| handled_later(net)).sum(),
+            at_hosts: self.sim.nets.iter().map(handled_later).sum(),
             pauses_sent: books.frames.0,
             pauses_obeyed: books.frames.1,
             pauses_in_flight: pauses as u64,

@@ -1,7 +1,7 @@
 //! The flows that finished since the last look.
 
-use super::super::run::Simulation;
 use super::pending_notes::PendingNotes;
+use super::view::View;
 use crate::ids::{Id, RecordId};
 use crate::metrics::slowdown;
 use clearway_topology::NodeId;
@@ -51,19 +51,19 @@ impl FinishedFlow {
     }
 }
 
-impl Simulation {
+impl View<'_> {
     /// Returns the flows and messages that were delivered in full since the last look of a reader, in the order in which
     /// they ended. Rows that left memory for a file are passed over.
-    pub fn finished(&self, reader: &mut Finished) -> Vec<FinishedFlow> {
-        let rows = self.journal.len() as u32;
+    pub fn finished(self, reader: &mut Finished) -> Vec<FinishedFlow> {
+        let rows = self.sim.journal.len() as u32;
         reader.open.extend(reader.seen..rows);
         reader.seen = rows;
-        let mut pending = PendingNotes::new(self).ends(self);
+        let mut pending = PendingNotes::new(self.sim).ends(self.sim);
         pending.sort_by_key(|&(row, _)| row);
         let mut finished = Vec::new();
         reader.open.retain(|&row| {
             let id = RecordId::from_index(row as usize);
-            let Some(record) = self.journal.get(id) else { return false };
+            let Some(record) = self.sim.journal.get(id) else { return false };
             let ended = pending.binary_search_by_key(&id, |&(row, _)| row).ok().map(|at| pending[at].1);
             let Some(end) = record.end.get().or(ended) else { return true };
             finished.push(FinishedFlow {

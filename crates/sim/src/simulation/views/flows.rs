@@ -1,9 +1,11 @@
 //! Views of flows.
 
+use super::super::ideal::ideal_fct;
 use super::super::live_flows::LiveFlow;
 use super::super::notes::size_of_message;
-use super::super::run::Simulation;
+use super::super::snapshots::flow_snapshot;
 use super::pending_notes::PendingNotes;
+use super::view::Flows;
 use crate::ids::{FlowSlot, HostId, Id, RecordId};
 use crate::metrics::{Record, slowdown};
 use crate::model::Pattern;
@@ -76,12 +78,11 @@ pub struct FlowView {
     pub state: FlowState,
 }
 
-impl Simulation {
-    /// Shows every flow that is alive, in no meaningful order. It calls for `&mut self`, since ends of flows are read
-    /// through the same door by which they are driven, but changes nothing.
-    pub fn flows(&mut self, mut show: impl FnMut(FlowView)) {
-        let pending = PendingNotes::new(self);
-        for slot in self.live_flows.slots() {
+impl Flows<'_> {
+    /// Shows every flow that is alive, in no meaningful order.
+    pub fn each(&mut self, mut show: impl FnMut(FlowView)) {
+        let pending = PendingNotes::new(self.sim);
+        for slot in self.sim.live_flows.slots() {
             if let Some(view) = self.live_flow(&pending, slot) {
                 show(view);
             }
@@ -89,15 +90,15 @@ impl Simulation {
     }
 
     /// Shows the flow of a row, alive or over; `None` if there is none, or if the row left memory.
-    pub fn flow(&mut self, row: u32) -> Option<FlowView> {
-        let pending = PendingNotes::new(self);
+    pub fn get(&mut self, row: u32) -> Option<FlowView> {
+        let pending = PendingNotes::new(self.sim);
         if let Some(slot) = self.slot_of(&pending, row) {
             return self.live_flow(&pending, slot);
         }
-        let record = self.journal.get(RecordId::from_index(row as usize))?;
+        let record = self.sim.journal.get(RecordId::from_index(row as usize))?;
         let end = record.end.get().or_else(|| {
             let slot = record.flow?;
-            pending.end_of(slot, self.live_flows.get(slot)?, row)
+            pending.end_of(slot, self.sim.live_flows.get(slot)?, row)
         });
         let delivered = if end.is_some() { record.bytes() } else { record.delivered };
         let state = if end.is_some() { FlowState::Ended } else { FlowState::Sending };
@@ -115,21 +116,24 @@ impl Simulation {
     /// Returns the ports that the data of the flow of a row crosses, from its source on; where packets are spread over
     /// several paths, the ports of all of them. Empty if there is no such row.
     pub fn path(&mut self, row: u32) -> Vec<PortId> {
-        let pending = PendingNotes::new(self);
+        let pending = PendingNotes::new(self.sim);
         if let Some(slot) = self.slot_of(&pending, row)
-            && let Some(live) = self.live_flows.get(slot)
-            && let Some(sending) = self.regions[self.nets.part_of(live.src.node())].hosts.senders.get(slot)
+            && let Some(live) = self.sim.live_flows.get(slot)
+            && let Some(sending) =
+                self.sim.regions[self.sim.nets.part_of(live.src.node())].hosts.senders.get(slot)
         {
             if !sending.end.route.is_by_tables() {
-                return self.nets.paths().path(sending.end.route).to_vec();
+                return self.sim.nets.paths().path(sending.end.route).to_vec();
             }
-            let key = self.router.key(live.name().traffic, live.name().number);
+            let key = self.sim.router.key(live.name().traffic, live.name().number);
             let [src, dst] = [live.src, live.dst].map(HostId::node);
-            return once_each(self.router.find(&self.model.topology, src, dst, key).0);
+            return once_each(self.sim.router.find(&self.sim.model.topology, src, dst, key).0);
         }
-        let Some(record) = self.journal.get(RecordId::from_index(row as usize)) else { return Vec::new() };
-        let key = self.router.key(record.traffic, record.number);
-        once_each(self.router.find(&self.model.topology, record.src, record.dst, key).0)
+        let Some(record) = self.sim.journal.get(RecordId::from_index(row as usize)) else {
+            return Vec::new();
+        };
+        let key = self.sim.router.key(record.traffic, record.number);
+        once_each(self.sim.router.find(&self.sim.model.topology, record.src, record.dst, key).0)
     }
 
     /// Returns the flow that carries, or carried last, the message of a row.
@@ -137,23 +141,23 @@ impl Simulation {
         let carries = |(slot, live): &(FlowSlot, &LiveFlow)| {
             pending.current(*slot, live).is_some_and(|message| message.row == row)
         };
-        self.live_flows.iter().find(carries).map(|(slot, _)| slot)
+        self.sim.live_flows.iter().find(carries).map(|(slot, _)| slot)
     }
 
     fn live_flow(&mut self, pending: &PendingNotes, slot: FlowSlot) -> Option<FlowView> {
-        let snapshot = self.flow_snapshot(slot)?;
+        let snapshot = flow_snapshot(self.sim, slot)?;
         let unread = self.unread_record(pending, slot);
-        let live = self.live_flows.get(slot)?;
+        let live = self.sim.live_flows.get(slot)?;
         let message = pending.current(slot, live);
         let has_rounds =
-            matches!(self.model.traffic[live.name().traffic.index()].pattern, Pattern::Rounds(_));
+            matches!(self.sim.model.traffic[live.name().traffic.index()].pattern, Pattern::Rounds(_));
         if message.is_none() && !has_rounds {
             // It was prepared and has yet to start.
             return None;
         }
         let is_open = pending.is_open(slot, live);
         let row = message.map(|message| message.row);
-        let recorded = row.and_then(|row| self.journal.get(RecordId::from_index(row as usize)));
+        let recorded = row.and_then(|row| self.sim.journal.get(RecordId::from_index(row as usize)));
         let record = recorded.or(unread.as_ref())?;
         // Offsets count from the first byte of the flow; those of the message begin where the one before it ended.
         let begin =
@@ -174,16 +178,16 @@ impl Simulation {
     /// Returns the row of a flow's message whose note the run has yet to read or, before the first message, of one without
     /// bytes; `None` if the message has a row.
     fn unread_record(&mut self, pending: &PendingNotes, slot: FlowSlot) -> Option<Record> {
-        let live = self.live_flows.get(slot)?;
+        let live = self.sim.live_flows.get(slot)?;
         let message = pending.current(slot, live);
-        if message
-            .is_some_and(|message| self.journal.get(RecordId::from_index(message.row as usize)).is_some())
-        {
+        let row = |row: u32| self.sim.journal.get(RecordId::from_index(row as usize));
+        if message.is_some_and(|message| row(message.row).is_some()) {
             return None;
         }
         let (name, src, dst) = (live.name(), live.src.node(), live.dst.node());
-        let (bytes, start) = message.and_then(|message| message.pending).unwrap_or((0, self.nets.now()));
-        let route = self.regions[self.nets.part_of(src)].hosts.senders.get(slot)?.end.route;
+        let (bytes, start) = message.and_then(|message| message.pending).unwrap_or((0, self.sim.nets.now()));
+        let from = self.sim.nets.part_of(src);
+        let route = self.sim.regions[from].hosts.senders.get(slot)?.end.route;
         Some(Record {
             traffic: name.traffic,
             number: name.number,
@@ -193,7 +197,7 @@ impl Simulation {
             start,
             end: Known::NONE,
             acknowledged: Known::NONE,
-            ideal: self.ideal_fct(slot, route, start, bytes),
+            ideal: ideal_fct(self.sim, slot, route, start, bytes),
             delivered: 0,
             stats: None,
             flow: Some(slot),

@@ -3,6 +3,7 @@
 //!
 //! | file | what it shows |
 //! |---|---|
+//! | `view.rs` | [`View`] and [`Flows`], which borrow the run |
 //! | `ports.rs` | the queues and counters of ports |
 //! | `packets.rs` | the packets that wait at ports, and those on links |
 //! | `flows.rs` | the flows that are alive, and any flow by its row |
@@ -16,6 +17,7 @@ mod flows;
 mod packets;
 mod pending_notes;
 mod ports;
+mod view;
 
 pub use crate::net::{Marks, QueuedPacket};
 pub use books::BooksView;
@@ -23,3 +25,4 @@ pub use finished::{Finished, FinishedFlow};
 pub use flows::{FlowState, FlowView};
 pub use packets::{FrameKind, InFlight, PacketView, Packets};
 pub use ports::{ClassView, PortView, SeenPorts};
+pub use view::{Flows, View};

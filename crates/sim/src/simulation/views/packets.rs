@@ -1,9 +1,9 @@
 //! Views of packets: those that wait at ports, and those on links.
 
-use super::super::run::Simulation;
 use super::pending_notes::PendingNotes;
+use super::view::View;
 use crate::ids::{Id, IdVec};
-use crate::net::{Launched, Marks, QueuedPacket, RoutedPacket};
+use crate::net::{Launched, Marks, QueuedPacket, RoutedPacket, each_launched, each_on_links};
 use clearway_proto::{Flags, Kind};
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -94,14 +94,14 @@ impl Packets {
     }
 }
 
-impl Simulation {
+impl View<'_> {
     /// Fills `packets` with the frames on all links. No packets that wait are among them.
-    pub fn look_at_links(&self, packets: &mut Packets) {
+    pub fn look_at_links(self, packets: &mut Packets) {
         packets.clear();
         let Packets { in_flight, rows, last, .. } = packets;
         self.fill_rows(rows);
-        let now = self.nets.now();
-        self.nets.each_on_links(last, |launched| {
+        let now = self.sim.nets.now();
+        each_on_links(&self.sim.nets, last, |launched| {
             if launched.start <= now {
                 in_flight.push(on_link(rows, &launched));
             }
@@ -109,22 +109,22 @@ impl Simulation {
     }
 
     /// Shows the packets that wait at a port, at most so many: credits under a rate limit first, then data class by class,
-    /// of each class the first one first. [`Simulation::queued`] lists them with their flows, which takes much longer.
+    /// of each class the first one first. [`View::queued`] lists them with their flows, which takes much longer.
     #[inline]
-    pub fn each_queued(&self, port: PortId, most: usize, show: impl FnMut(QueuedPacket)) {
-        self.nets.look(port).each_queued(most, show);
+    pub fn each_queued(self, port: PortId, most: usize, show: impl FnMut(QueuedPacket)) {
+        self.sim.nets.look(port).each_queued(most, show);
     }
 
     /// Fills `packets` with the frames on all links and the packets in all queues.
-    pub fn look_at_packets(&self, packets: &mut Packets) {
+    pub fn look_at_packets(self, packets: &mut Packets) {
         packets.clear();
         let Packets { in_flight, queued, waiting, rows, .. } = packets;
         self.fill_rows(rows);
-        if let Some(last) = self.nets.ports().last() {
+        if let Some(last) = self.sim.nets.ports().last() {
             waiting.cover(last, Vec::new());
         }
-        let now = self.nets.now();
-        self.nets.each_launched(|launched| {
+        let now = self.sim.nets.now();
+        each_launched(&self.sim.nets, |launched| {
             let Launched { port, packet, wire, start, .. } = launched;
             if start > now {
                 waiting[port].push((start, seen(rows, port, packet, wire)));
@@ -132,8 +132,8 @@ impl Simulation {
                 in_flight.push(on_link(rows, &launched));
             }
         });
-        for port in self.nets.ports() {
-            let (net, plain) = (self.nets.of(port), &mut waiting[port]);
+        for port in self.sim.nets.ports() {
+            let (net, plain) = (self.sim.nets.of(port), &mut waiting[port]);
             if !plain.is_empty() {
                 plain.sort_by_key(|&(start, _)| start);
                 queued.extend(plain.drain(..).map(|(_, packet)| packet));
@@ -146,7 +146,7 @@ impl Simulation {
     }
 
     /// Returns the frames on all links, in no meaningful order.
-    pub fn in_flight(&self) -> Vec<InFlight> {
+    pub fn in_flight(self) -> Vec<InFlight> {
         let mut packets = Packets::default();
         self.look_at_links(&mut packets);
         packets.in_flight
@@ -154,7 +154,7 @@ impl Simulation {
 
     /// Returns the packets that wait at a port: credits under a rate limit first, then data class by class, of each
     /// class the first one first.
-    pub fn queued(&self, port: PortId) -> Vec<PacketView> {
+    pub fn queued(self, port: PortId) -> Vec<PacketView> {
         let mut packets = Packets::default();
         self.look_at_packets(&mut packets);
         packets.queued.retain(|packet| packet.port == port);
@@ -162,11 +162,11 @@ impl Simulation {
     }
 
     /// Lists the rows of the messages that flows carry now or carried last.
-    fn fill_rows(&self, rows: &mut Vec<Option<u32>>) {
-        let pending = PendingNotes::new(self);
+    fn fill_rows(self, rows: &mut Vec<Option<u32>>) {
+        let pending = PendingNotes::new(self.sim);
         rows.clear();
-        rows.extend(self.live_flows.slots().map(|slot| {
-            let live = self.live_flows.get(slot)?;
+        rows.extend(self.sim.live_flows.slots().map(|slot| {
+            let live = self.sim.live_flows.get(slot)?;
             pending.current(slot, live).map(|message| message.row)
         }));
     }

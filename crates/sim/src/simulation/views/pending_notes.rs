@@ -3,7 +3,7 @@
 
 use super::super::live_flows::LiveFlow;
 use super::super::notes::News;
-use super::super::run::Simulation;
+use super::super::state::Simulation;
 use crate::ids::{FlowSlot, Id, RecordId};
 use clearway_units::Time;
 

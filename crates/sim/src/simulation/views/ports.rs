@@ -1,6 +1,6 @@
 //! Views of ports.
 
-use super::super::run::Simulation;
+use super::view::View;
 use crate::ids::{ClassId, Id};
 use crate::net::{ByReason, Waiting};
 use clearway_topology::PortId;
@@ -69,19 +69,19 @@ pub struct ClassView<'a> {
     pub is_paused: bool,
 }
 
-impl Simulation {
+impl<'a> View<'a> {
     /// Returns the ports of the network, in the order of their ids.
-    pub fn ports(&self) -> impl ExactSizeIterator<Item = PortView> {
-        self.nets.ports().map(|port| self.port(port))
+    pub fn ports(self) -> impl ExactSizeIterator<Item = PortView> + use<'a> {
+        self.sim.nets.ports().map(move |port| self.port(port))
     }
 
     /// Shows the ports, in the order of their ids, that may look otherwise than at the last look of a viewer: at its first
     /// look all of them. Something may wait only at ports that are shown.
     #[inline]
-    pub fn changed_ports(&self, seen: &mut SeenPorts, mut show: impl FnMut(PortView)) {
-        seen.rests.resize(self.nets.ports().len(), None);
-        for (port, before) in self.nets.ports().zip(&mut seen.rests) {
-            let rest = self.nets.look(port).rest();
+    pub fn changed_ports(self, seen: &mut SeenPorts, mut show: impl FnMut(PortView)) {
+        seen.rests.resize(self.sim.nets.ports().len(), None);
+        for (port, before) in self.sim.nets.ports().zip(&mut seen.rests) {
+            let rest = self.sim.nets.look(port).rest();
             if rest.is_none() || rest != *before {
                 show(self.port(port));
                 *before = rest;
@@ -91,14 +91,14 @@ impl Simulation {
 
     /// Returns a port.
     #[inline]
-    pub fn port(&self, port: PortId) -> PortView {
-        let net = self.nets.of(port);
+    pub fn port(self, port: PortId) -> PortView {
+        let net = self.sim.nets.of(port);
         let out = &net.ports[port];
         let (sent, data) = net.look(port).sent_and_waiting();
         let credits = net.look(port).credits_waiting();
-        let stopped = self.nets.stopped(port);
+        let stopped = self.sim.nets.controls().stopped(port);
         // Where there is flow control, the port at the other end has counted the pauses that this one sent.
-        let sent_to = stopped.and_then(|_| self.nets.stopped(port.reverse()));
+        let sent_to = stopped.and_then(|_| self.sim.nets.controls().stopped(port.reverse()));
         let (pauses, paused_for) = stopped.unwrap_or_default();
         PortView {
             port,
@@ -124,24 +124,24 @@ impl Simulation {
 
     /// Returns what waits at a port, class by class: the classes of data, then those of credits if the port limits
     /// credits.
-    pub fn classes(&self, port: PortId) -> impl Iterator<Item = ClassView<'_>> {
-        let net = self.nets.of(port);
+    pub fn classes(self, port: PortId) -> impl Iterator<Item = ClassView<'a>> {
+        let net = self.sim.nets.of(port);
         let paused = net.ports[port].paused;
         let data = self.classes_of_data().map(move |class| {
             let Waiting { bytes, packets } = net.look(port).waiting_data(class);
-            let name = self.model.switch.classes[class.index()].name.as_str();
+            let name = self.sim.model.switch.classes[class.index()].name.as_str();
             ClassView { name, is_credit: false, bytes, packets, is_paused: paused.has(class) }
         });
-        let credits = net.look(port).waiting_credits().enumerate().map(|(class, waiting)| {
+        let credits = net.look(port).waiting_credits().enumerate().map(move |(class, waiting)| {
             let name =
-                self.model.switch.credit_classes.get(class).map_or("credits", |turn| turn.name.as_str());
+                self.sim.model.switch.credit_classes.get(class).map_or("credits", |turn| turn.name.as_str());
             let Waiting { bytes, packets } = waiting;
             ClassView { name, is_credit: true, bytes, packets, is_paused: false }
         });
         data.chain(credits)
     }
 
-    fn classes_of_data(&self) -> impl Iterator<Item = ClassId> + use<> {
-        (0..self.model.switch.classes.len()).map(ClassId::from_index)
+    fn classes_of_data(self) -> impl Iterator<Item = ClassId> + use<> {
+        (0..self.sim.model.switch.classes.len()).map(ClassId::from_index)
     }
 }

@@ -1,0 +1,109 @@
+//! The boundaries between the parts of a network: packets and pause frames that leave a part wait in its outboxes until
+//! all parts have come to the same time, and change places then.
+
+use super::exchange::{Batch, Crossing, Exchange, Handover};
+use super::flow_control::Frame;
+use super::network::Network;
+use super::networks::Networks;
+use super::pause;
+use super::slab::Addition;
+use crate::engine::EventKind;
+use crate::ids::{PacketId, PartId};
+use clearway_proto::Flags;
+use clearway_topology::PortId;
+use clearway_units::{Span, Time};
+
+/// Returns the shortest delay of a link between parts, if there is one.
+pub fn lookahead(nets: &Networks) -> Option<Span> {
+    let crossing = |net: &Network| {
+        let ports = net.ports.iter().filter(|out| out.special.leads_to.is_some());
+        ports.map(|out| out.delay).min()
+    };
+    nets.parts.iter().filter_map(crossing).min()
+}
+
+/// Hands over what parts have sent each other. The boxes only change places; each part opens its own.
+pub fn exchange(nets: &mut Networks) {
+    for from in 0..nets.parts.len() {
+        let has_sent = |exchange: &mut Exchange| std::mem::take(&mut exchange.has_sent);
+        if !nets.parts[from].exchange.as_mut().is_some_and(has_sent) {
+            continue;
+        }
+        for to in (0..nets.parts.len()).filter(|&to| to != from) {
+            let Ok([from_part, to_part]) = nets.parts.get_disjoint_mut([from, to]) else { continue };
+            if let (Some(sender), Some(receiver)) = (&mut from_part.exchange, &mut to_part.exchange) {
+                receiver.receive(to, from, sender);
+            }
+        }
+    }
+}
+
+/// Takes in what parts have handed over and not yet taken in, after the last event of a run.
+pub fn settle(nets: &mut Networks) {
+    nets.parts.iter_mut().for_each(Network::open_inboxes);
+}
+
+impl Network {
+    fn outbox(&mut self, part: PartId) -> &mut Batch {
+        let exchange = self.exchange.as_mut().expect("a link that leads away has boxes");
+        exchange.outbox(part)
+    }
+
+    /// Puts a packet into the outbox of the part to which the link of a port leads.
+    #[inline(never)]
+    pub(super) fn hand_over(&mut self, part: PartId, port: PortId, at: Time, id: PacketId) {
+        let routed = self.slab[id];
+        let extra = routed.packet.flags.has(Flags::EXTRA).then(|| *self.slab.extra(id));
+        self.slab.vacate(id);
+        let outbox = self.outbox(part);
+        outbox.push(Handover { port, at, what: Crossing::Packet });
+        outbox.packets.push(routed);
+        outbox.extras.extend(extra);
+    }
+
+    /// Puts a pause frame for a port into the outbox of the part where the port is.
+    #[inline(never)]
+    pub(super) fn hand_over_frame(
+        &mut self,
+        part: PartId,
+        back: PortId,
+        at: Time,
+        link: PortId,
+        frame: Frame,
+    ) {
+        let item = Handover { port: back, at, what: Crossing::Frame(link, frame) };
+        self.outbox(part).push(item);
+    }
+
+    /// Takes in what came from other parts.
+    pub fn open_inboxes(&mut self) {
+        if self.exchange.as_ref().is_none_or(|exchange| exchange.first.is_none()) {
+            return self.slab.release_vacated();
+        }
+        let Some(mut exchange) = self.exchange.take() else { return };
+        exchange.first = None;
+        for batch in &mut exchange.inboxes {
+            let (mut packets, mut extras) = (batch.packets.drain(..), batch.extras.drain(..));
+            for Handover { port, at, what } in batch.items.drain(..) {
+                match what {
+                    Crossing::Packet => {
+                        let routed = packets.next().expect("kept beside the item");
+                        let has_extra = routed.packet.flags.has(Flags::EXTRA);
+                        let id = self.slab.take_in(routed);
+                        if has_extra {
+                            let extra = extras.next().expect("kept beside the packet");
+                            self.slab.set_extra(id, Addition::New(&extra));
+                        }
+                        self.agenda.at_port(port, at, EventKind::Arrive(id));
+                    }
+                    Crossing::Frame(link, frame) => {
+                        pause::accept_frame(self, link, frame);
+                        self.agenda.at_port(port, at, EventKind::Pause(link));
+                    }
+                }
+            }
+        }
+        self.exchange = Some(exchange);
+        self.slab.release_vacated();
+    }
+}
