@@ -33,8 +33,12 @@ impl Simulation {
             return Span::ZERO;
         }
         let (paths, train) = (self.nets.paths(), Train::new(&self.model, bytes));
+        let detours = self.live_flows.detours.since(slot, since);
+        if detours.is_empty() && !route.is_by_tables() {
+            return train.on_path(paths.path(route));
+        }
         let mut several: Vec<&[PortId]> = Vec::new();
-        for (_, left) in self.live_flows.detours.since(slot, since) {
+        for (_, left) in detours {
             match left {
                 Left::Path(route) => several.push(paths.path(*route)),
                 Left::Paths(ports, hops) => several.extend(ports.chunks(*hops as usize)),
