@@ -12,7 +12,7 @@ pub fn hash(flow_key: u64, entropy: u16, node: NodeId) -> u64 {
 /// Returns which of `count` next hops a hash picks, uniformly to within `count` / 2^32.
 #[inline]
 pub fn pick(hash: u64, count: usize) -> usize {
-    ((hash >> 32) * count as u64 >> 32) as usize
+    (((hash >> 32) * count as u64) >> 32) as usize
 }
 
 /// Hashes 64 bits by one step of SplitMix64, in which every input bit affects every output bit, so that consecutive
