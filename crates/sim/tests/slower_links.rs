@@ -160,6 +160,19 @@ fn flow_control_holds_senders_back_from_a_slower_link_which_is_never_idle() {
 }
 
 #[test]
+fn a_slower_link_back_delays_pause_frames_by_more_than_the_headroom_holds() {
+    let rocev2 = transport("rocev2");
+    let mut model = incast(&rocev2, 2, 20_000_000);
+    model.stop = Some(at(2_000));
+    let lost = |model: &Model| run(model).ports.u64s("drops_buffer").iter().sum::<u64>();
+    assert_eq!(lost(&model), 0);
+    // An acknowledgement takes 672 us there, in which the sender sends 8.4 MB.
+    let to_sender = model.topology.ports_of(NodeId(0))[0].reverse();
+    model.faults = vec![Fault::rate(at(20), to_sender, Rate::mbps(1))];
+    assert!(lost(&model) > 0);
+}
+
+#[test]
 fn the_limit_of_credits_stays_so_data_waits_at_a_slower_link_and_shares_of_the_oracle_follow_it() {
     let queue = |name: &str, slow: bool| {
         let mut model = one_flow(name);

@@ -198,9 +198,7 @@ pub(super) fn loss_of(topology: &Topology, tables: &[LossTable], port: PortId) -
 /// Returns the table that lets the link of a port fail for good.
 pub(super) fn fault_of(topology: &Topology, tables: &[FaultTable], port: PortId) -> Option<usize> {
     let is_meant = |table: &FaultTable| {
-        table.up.is_none()
-            && table.rate.is_none()
-            && failing(topology, table).is_ok_and(|ports| ports.contains(&port))
+        table.up.is_none() && failing(topology, table).is_ok_and(|ports| ports.contains(&port))
     };
     tables.iter().position(is_meant)
 }

@@ -156,11 +156,9 @@ pub(crate) fn ports_for<'a>(
     framing: Framing,
 ) -> Result<PortModels> {
     let needs = AllNeeds::of(transports);
-    let mut document = Document::parse("", "a network without a scenario file")?;
     // Under flow control no queue has a limit, and a limit that is given would mean that there is none.
-    if !needs.lossless {
-        document.set("switch.buffer", "unlimited")?;
-    }
+    let text = if needs.lossless { "" } else { "switch.buffer = \"unlimited\"" };
+    let document = Document::parse(text, "a network without a scenario file")?;
     let tables = PortTables::read(&document)?;
     Ok(resolve_ports(&document, &needs, tables, Vec::new(), topology, framing)?.model)
 }

@@ -47,6 +47,18 @@ fn a_link_that_loses_every_packet_of_a_flow_is_refused_without_a_stop() {
 }
 
 #[test]
+fn a_link_that_becomes_slower_for_good_ends_no_path_and_saves_none() {
+    let slower = "[[fault]]\nlink = [\"h1\", \"s0\"]\ndown = \"0 s\"\nrate = \"1 Mbps\"\n";
+    assert_eq!(to_h1(slower), Ok(()));
+    let lossy = format!("{slower}[[loss]]\nprobability = 1\n");
+    assert!(to_h1(&lossy).unwrap_err().contains("loss.0.probability = 1: flow 0 of traffic.web"));
+    // Of two faults of that link, the one that takes it down for good is named.
+    let down = slower.replace("0 s", "10 us").replace("rate", "up = \"20 us\"\nrate")
+        + "[[fault]]\nlink = [\"h1\", \"s0\"]\ndown = \"100 us\"\n";
+    assert!(to_h1(&down).unwrap_err().contains("fault.1.up: is missing"), "{down}");
+}
+
+#[test]
 fn a_link_that_fails_for_good_is_refused_where_a_flow_can_not_have_ended_before_and_has_no_other_way() {
     let fault = |keys: &str| format!("[[fault]]\nlink = [\"h1\", \"s0\"]\n{keys}\n");
     assert_eq!(
