@@ -12,10 +12,12 @@
 //! sender at a time; and it recovers by going back, after a timeout of the sender.
 
 mod agent;
+mod lanes;
 mod receiver;
 mod sender;
 
 pub use agent::HomaAgent;
+pub use lanes::{LANES, SCHEDULED, lane, scheduled_lane};
 pub use receiver::HomaReceiver;
 pub use sender::HomaSender;
 
@@ -24,7 +26,6 @@ use crate::endpoint::{Env, Framing};
 use crate::mechanism::NoMechanism;
 use crate::needs::Needs;
 use crate::order::Order;
-use crate::packet::{Header, Packet};
 use crate::transport::{Checked, Family, Transport};
 use clearway_schema::{Auto, declare};
 use clearway_units::{Bytes, Span};
@@ -41,11 +42,6 @@ declare! {
         timeout: Span = "1 ms" in "1 us" to "1000 s" from "our choice";
     }
 }
-
-/// The number of lanes. Lane 0 goes first.
-pub const LANES: u32 = 8;
-/// The first lane of data that was granted; those before it are for unscheduled data.
-pub const SCHEDULED: u32 = 2;
 
 /// The transport `homa-trial`.
 pub struct Homa;
@@ -88,14 +84,6 @@ impl Transport for Homa {
 /// Returns the number of full packets that hold so many bytes, at least one.
 fn packets(bytes: u64, framing: &Framing) -> u64 {
     bytes.div_ceil(u64::from(framing.payload_max)).max(1)
-}
-
-/// Returns the lane of a packet of data. It stands in the session of the header, which means nothing else here.
-pub fn lane(packet: &Packet) -> Option<u32> {
-    match packet.header {
-        Header::CreditData { session, .. } => Some(session),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The sending end.
 
-use super::{LANES, SCHEDULED};
+use super::lanes::{LANES, SCHEDULED};
 use crate::endpoint::{Cx, Endpoint, Framing, Sender};
 use crate::packet::{CreditRequest, Extra, Flags, Header, Packet};
 use clearway_units::{Span, Time};
