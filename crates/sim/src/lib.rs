@@ -16,6 +16,7 @@ mod metrics;
 pub mod model;
 mod net;
 mod oracle;
+mod orders;
 mod partition;
 pub mod ports;
 pub mod scenario;

@@ -5,7 +5,7 @@
 
 use clearway_proto::port::pfc::{PAUSE_WIRE, PfcConfig};
 use clearway_proto::port::{CreditShaping, MarkAt, RedConfig, frames_by_rate, largest_in_buffer};
-use clearway_proto::{AnyMechanismConfig, AnyTransport, Framing, Order};
+use clearway_proto::{AnyMechanismConfig, AnyTransport, Framing};
 use clearway_topology::{NodeId, PortId, Topology, routing::Policy};
 use clearway_units::{Bytes, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -71,25 +71,6 @@ impl Model {
         let ports = self.topology.ports().iter().enumerate();
         let (index, port) = ports.rev().max_by_key(|(_, port)| port.rate).filter(|_| self.whole_ns)?;
         (truncated_time(port.rate, frame) == Span::ZERO).then(|| PortId::from_index(index))
-    }
-
-    /// Returns the order in which a host's NIC asks flows for data, by class of packets: that of the transports whose
-    /// data is there. They agree in a model that [`Simulation::new`](crate::Simulation::new) accepts.
-    pub fn orders(&self) -> Vec<Order> {
-        let mut orders = vec![Order::InTurn; self.switch.classes.len()];
-        for entry in &self.traffic {
-            orders[entry.class] = entry.transport.order();
-        }
-        orders
-    }
-
-    /// Returns the first two traffic entries whose data is in one class, and whose transports ask for different orders
-    /// of a host's flows.
-    pub fn at_odds(traffic: &[&Traffic]) -> Option<(usize, usize)> {
-        let order = |entry: &Traffic| entry.transport.order();
-        let first = |entry: &Traffic| traffic.iter().position(|other| other.class == entry.class);
-        let pairs = traffic.iter().enumerate().filter_map(|(at, entry)| Some((first(entry)?, at)));
-        pairs.into_iter().find(|&(first, at)| order(traffic[first]) != order(traffic[at]))
     }
 
     /// Returns the class of data of lane 1 of an entry of traffic, and the number of lanes from there on that have classes, which

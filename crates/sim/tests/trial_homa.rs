@@ -161,7 +161,7 @@ fn refusal(lines: &str) -> String {
 fn transports_that_share_a_class_must_agree_on_the_order_of_flows_and_a_host_queue_has_none() {
     let shared = refusal("");
     assert!(
-        shared.contains("traffic.b")
+        shared.starts_with("orders.toml:7: traffic.b: ")
             && shared.contains("homa-trial serves a host's flows fewest remaining bytes first")
             && shared.contains("dctcp serves a host's flows in turn"),
         "{shared}"

@@ -1,6 +1,6 @@
 //! The agent of a receiving host, which grants.
 
-use super::lanes::{LANES, SCHEDULED};
+use super::lanes::{LANES, scheduled_lane};
 use crate::agent::{Agent, AgentPacket, AgentStats, Side};
 use crate::endpoint::Framing;
 use crate::packet::{Extra, Flags, Header, Packet};
@@ -70,20 +70,13 @@ impl HomaAgent {
             let target = message.received.saturating_add(message.window).min(message.length);
             if target > message.granted {
                 message.granted = target;
-                message.lane = lane(rank, needy.len());
+                message.lane = scheduled_lane(rank, needy.len());
                 message.is_due = true;
                 has_room |= target == message.length;
             }
         }
         has_room
     }
-}
-
-/// Returns the lane of the message of this rank, from 0 on, among so many: the last lanes, so that the first ones stay
-/// free for a message that comes to overtake.
-pub(super) fn lane(rank: usize, active: usize) -> u8 {
-    let behind = (active - 1 - rank).min((LANES - 1 - SCHEDULED) as usize) as u8;
-    LANES - 1 - behind
 }
 
 impl Agent for HomaAgent {

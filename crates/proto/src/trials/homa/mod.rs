@@ -17,7 +17,7 @@ mod receiver;
 mod sender;
 
 pub use agent::HomaAgent;
-pub use lanes::{LANES, SCHEDULED};
+pub use lanes::{LANES, SCHEDULED, scheduled_lane};
 pub use receiver::HomaReceiver;
 pub use sender::HomaSender;
 

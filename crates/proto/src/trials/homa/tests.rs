@@ -57,8 +57,8 @@ fn as_many_messages_as_overcommitment_says_have_grants_and_the_shortest_has_the_
 
 #[test]
 fn the_first_lanes_of_granted_data_stay_free_for_a_message_that_overtakes() {
-    assert_eq!([0, 1, 2].map(|rank| agent::lane(rank, 3)), [5, 6, 7]);
-    assert_eq!(agent::lane(0, 20), SCHEDULED);
+    assert_eq!([0, 1, 2].map(|rank| scheduled_lane(rank, 3)), [5, 6, 7]);
+    assert_eq!(scheduled_lane(0, 20), SCHEDULED);
 }
 
 /// Two hosts with messages of so many bytes that start at once.
