@@ -1,11 +1,17 @@
 //! The tables of next hops of all parts, for flows whose packets are spread over several paths. All parts share them.
 
 use super::networks::Networks;
+use super::paths::Route;
 use super::tables::Spread;
 use crate::ids::FlowSlot;
 use clearway_topology::routing::NextHops;
 use clearway_topology::{NodeId, PortId, Topology};
 use std::sync::Arc;
+
+/// Adds the route of a flow in one direction: a path or, if its packets are spread over several of which this is one, none.
+pub fn lay(nets: &mut Networks, path: &[PortId], is_spread: bool) -> Route {
+    if is_spread { Route::by_tables(path[0], path.len()) } else { nets.add_path(path) }
+}
 
 /// A flow begins whose packets are forwarded by tables, to which those to its hosts are added where they are missing.
 pub fn open(nets: &mut Networks, topology: &Topology, flow: FlowSlot, spread: Spread) {

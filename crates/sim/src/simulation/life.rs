@@ -13,7 +13,7 @@ use crate::hosts::{End, FlowName, Input, Receiving, Sending};
 use crate::ids::{FlowSlot, HostId, Id, RecordId};
 use crate::metrics::Record;
 use crate::model;
-use crate::net::{Networks, Route, Spread, spread};
+use crate::net::{Networks, Spread, spread};
 use crate::trace::Whose;
 use clearway_proto::{AgentEnv, Entity, Env, Rng, Side, SmallRng, Stats};
 use clearway_topology::{NodeId, PortId, base_rtt};
@@ -63,7 +63,7 @@ pub fn open_flow(sim: &mut Simulation, start: Start) -> FlowSlot {
     let topology = &model.topology;
     let (key, is_spread) = (sim.router.key(name.traffic, name.number), sim.router.is_spread());
     let [path, reverse] = sim.router.both_ways(topology, src, dst, key);
-    let [forward, backward] = [path, reverse].map(|path| lay(&mut sim.nets, path, is_spread));
+    let [forward, backward] = [path, reverse].map(|path| spread::lay(&mut sim.nets, path, is_spread));
     let framing = model.framing;
     let entry = &model.traffic[name.traffic.index()];
     let transport = &entry.transport;
@@ -274,11 +274,6 @@ fn remove(sim: &mut Simulation, slot: FlowSlot, [from, to]: [usize; 2]) {
     if let Some(record) = sim.journal.settle(&live, delivered, &stats) {
         record.flow = None;
     }
-}
-
-/// Adds the route of a flow in one direction: a path or, if its packets are spread over several of which this is one, none.
-pub fn lay(nets: &mut Networks, path: &[PortId], is_spread: bool) -> Route {
-    if is_spread { Route::by_tables(path[0], path.len()) } else { nets.add_path(path) }
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use super::detours::Left;
 use super::global_events::GlobalEvent;
 use super::ideal::ideal_fct;
-use super::life::lay;
 use super::notes::ENDLESS;
 use super::router::Router;
 use super::state::Simulation;
@@ -102,7 +101,7 @@ fn respread(sim: &mut Simulation, slot: FlowSlot, before: &mut Router) {
     let left =
         (old != sim.router.find(topology, src, dst, key).0).then(|| Left::Paths(old.to_vec(), set.hops));
     let [forward, backward] = sim.router.both_ways(topology, src, dst, key);
-    let [forward, backward] = [forward, backward].map(|path| lay(&mut sim.nets, path, true));
+    let [forward, backward] = [forward, backward].map(|path| spread::lay(&mut sim.nets, path, true));
     if let Some(sending) = sim.regions[sim.nets.part_of(src)].hosts.senders.get_mut(slot) {
         sending.end.route = forward;
     }
