@@ -34,7 +34,7 @@ ENGINE := $(TARGET)/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak random mutants fuzz parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed soak test-full soak random mutants mutants-again fuzz fuzz-short tortoise deny msrv parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -76,8 +76,15 @@ random: ## Runs random scenarios over all parameters, and changed scenario files
 	RANDOM_CASES=$(or $(N),1000) RANDOM_SEED=$(or $(SEED),1) RANDOM_FROM=$(or $(FROM),0) \
 	  cargo test --locked --quiet $(if $(PROFILE),--profile $(PROFILE)) -p clearway-sim --test random_scenarios -- --ignored --nocapture
 
-mutants: .venv/.dependencies target/tools/bin/cargo-mutants ## Mutates the code and lists the mutants that no test notices (hours; MUTANTS="-p clearway-proto --shard 0/100" for a part).
+mutants: .venv/.dependencies target/tools/bin/cargo-mutants ## Tries some fifty mutants and records which survive in docs/evidence/mutants.md (ten minutes; SHARD=7, FIRST=20 for fewer of them; MUTANTS="-p clearway-proto --shard 0/100" hands them to cargo-mutants).
+ifneq ($(SHARD),)
+	$(BIN)/python tools/mutants/mutate.py shard $(SHARD) $(if $(FIRST),--first $(FIRST))
+else
 	PATH="$(CURDIR)/$(BIN):$(CURDIR)/target/tools/bin:$$PATH" cargo mutants --sharding round-robin $(or $(MUTANTS),-p clearway-proto -p clearway-sim) --output target
+endif
+
+mutants-again: .venv/.dependencies target/tools/bin/cargo-mutants ## Tries the survivors of all shards once more, with the tests of now.
+	$(BIN)/python tools/mutants/mutate.py again
 
 target/tools/bin/cargo-mutants:
 	@tools/check-machine rust linker
@@ -213,6 +220,7 @@ notebooks: build ## Runs the notebooks of docs/notebooks and writes their output
 docs-check: build
 	$(BIN)/python tools/docs.py --check
 	$(BIN)/python tools/bench page --check
+	$(BIN)/python tools/mutants/mutate.py page --check
 
 pages-check: build ## Computes pages of results anew whose sources changed, and fails if they come out otherwise.
 	$(BIN)/clearway reproduce --check --docs docs --quiet
