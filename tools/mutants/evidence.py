@@ -28,7 +28,12 @@ def render(shards: list[Shard], judged: dict[tuple[str, str, str], Verdict]) -> 
     trials = [trial for shard in shards for trial in shard.done]
     parts = {
         "shard_count": str(SHARDS),
-        "summary": summary(trials, judged),
+        "summary": summary(trials),
+        "known": known(trials),
+        "allowed": str(ALLOWED),
+        "equivalent": str(
+            sum(trial.last == "survived" and bool(verdict(trial, judged).equivalent) for trial in trials)
+        ),
         "shards": shards_table(shards),
         "survivors": survivors(trials, judged),
         "files": files_table(trials),
@@ -46,8 +51,8 @@ def last(trial: Trial) -> str | None:
     return trial.last
 
 
-def summary(trials: list[Trial], judged: dict[tuple[str, str, str], Verdict]) -> str:
-    """The table of shares, and what it means."""
+def summary(trials: list[Trial]) -> str:
+    """The table of shares."""
     lines = []
     areas = (("`proto`", "clearway-proto"), ("path of a packet in `sim`", "clearway-sim"), ("both", ""))
     for name, package in areas:
@@ -58,19 +63,6 @@ def summary(trials: list[Trial], judged: dict[tuple[str, str, str], Verdict]) ->
             lines.append(
                 [name, when, *cells(found), found.share, f"{100 * low:.1f} to {100 * high:.1f} %"],
             )
-    low, high = (100 * end for end in wilson(*share_of(trials)))
-    if high - low <= 2 * KNOWN:
-        known = f"which is {high - low:.1f} points wide, so that the share is known within {KNOWN} points"
-    else:
-        known = f"which is {high - low:.1f} points wide: to know the share within {KNOWN} points, more must be tried"
-    equal = sum(1 for trial in trials if trial.last == "survived" and verdict(trial, judged).equivalent)
-    tail = (
-        f"The intervals are Wilson's, of 95 %; that of both as drawn is the one to look at, {known}. At most "
-        f"{ALLOWED} % are to survive. The rows *as drawn* are the sample: they say what the tests were worth when it was "
-        "drawn. The rows *with the tests of now* count those too that were written for its survivors; they say that these lines are "
-        f"checked now, and nothing of the lines that were not drawn. Of the survivors of now, {equal} are equivalent; "
-        "the share counts them all the same."
-    )
     head = [
         "code",
         "when",
@@ -82,13 +74,17 @@ def summary(trials: list[Trial], judged: dict[tuple[str, str, str], Verdict]) ->
         "share of survivors",
         "95 % interval",
     ]
-    return table(head, lines, texts=2) + "\n" + wrapped(tail)
+    return table(head, lines, texts=2)
 
 
-def share_of(trials: list[Trial]) -> tuple[int, int]:
-    """The survivors as drawn, and the mutants that they are a share of."""
+def known(trials: list[Trial]) -> str:
+    """Whether the share of survivors as drawn is known well enough."""
     found = counts(map(first, trials))
-    return found.survived, found.viable
+    low, high = wilson(found.survived, found.viable)
+    width = 100 * (high - low)
+    if width <= 2 * KNOWN:
+        return f"is {width:.1f} points wide, so that the share is known within {KNOWN} points"
+    return f"is {width:.1f} points wide; more mutants must be tried until the share is known within {KNOWN} points"
 
 
 def cells(found: Counts) -> list[str]:
@@ -109,8 +105,8 @@ def shards_table(shards: list[Shard]) -> str:
     head = ["shard", "begun", "commit", "tried", "killed", "out of time", "survived", "don't compile", "minutes"]
     population = max(shard.population for shard in shards)
     tail = (
-        f"There were {population:,} mutants in all. *Out of time*: a test did not end in its time. The minutes are those of "
-        "the clock, on a machine with two cores that other work shared as it happened to."
+        f"There were {population:,} mutants in all. *Out of time*: a test did not end in its time. The minutes are "
+        "those of the clock, on a machine with two cores that other work shared as it happened to."
     )
     return table(head, lines, texts=3) + "\n" + wrapped(tail)
 

@@ -7,7 +7,8 @@
 
 `shard` tries the mutants of a shard and writes its record to docs/data/mutants, mutant by mutant, so that a run that
 was ended goes on; `again` tries those once more that survived, with the tests of now; both write
-docs/evidence/mutants.md anew, as `page` does. Only the standard library is needed, and the programs that `make mutants` installs.
+docs/evidence/mutants.md anew, as `page` does. Only the standard library is needed, and the programs that `make mutants`
+installs.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 import evidence
 import records
 from drawing import SHARDS, Mutant, ProblemError, drawn, listed
-from trials import Outcome, Trials, commit_of
+from trials import Outcome, Trials, commit_of, has_changed
 
 ROOT = evidence.ROOT
 LISTER = ROOT / "target" / "tools" / "bin" / "cargo-mutants"
@@ -52,7 +53,7 @@ def try_shard(number: int, first: int | None, trials: Trials, baseline: bool) ->
     commit = commit_of(ROOT)
     if file.exists():
         shard = records.read(file)
-        if shard.commit != commit:
+        if shard.commit != commit and has_changed(ROOT, shard.commit):
             raise ProblemError(
                 f"{file.relative_to(ROOT)}: was begun at commit {shard.commit[:10]}, and this is {commit[:10]}: "
                 "check that one out to go on, or try another shard"

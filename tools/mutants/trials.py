@@ -196,3 +196,21 @@ def commit_of(root: Path) -> str:
         [*git, "status", "--porcelain", "crates"], capture_output=True, text=True, check=True
     ).stdout
     return commit + "-dirty" * bool(changed.strip())
+
+
+def has_changed(root: Path, commit: str) -> bool:
+    """Whether the Rust sources, or what they are built from, are others than those of a commit."""
+    command = [
+        "git",
+        "-C",
+        str(root),
+        "diff",
+        "--quiet",
+        commit,
+        "--",
+        "crates",
+        "workloads",
+        "scenarios",
+        "Cargo.lock",
+    ]
+    return subprocess.run(command, capture_output=True, check=False).returncode != 0
