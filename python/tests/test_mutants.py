@@ -135,12 +135,14 @@ def test_a_trial_ends_at_the_first_stage_that_fails_and_leaves_the_copy_as_it_wa
     trials = copied(tmp_path)
     trials.prepare()
     greater, body = mutants(tmp_path, GREATER, BODY)[::-1]
-    outcome = trials.tried(greater)
+    stages = importlib.import_module("trials").STAGES["clearway-sim"]
+    outcome = trials.tried(greater, stages)
     assert (outcome.what, outcome.by) == ("killed", "clearway-proto tcp::cubic::tests::the_window_grows_as_a_cubic")
-    assert len((tmp_path / "calls").read_text().splitlines()) == 2
+    # Each of the two stages without the mutant, and with it.
+    assert len((tmp_path / "calls").read_text().splitlines()) == 4
     assert (trials.tree / "larger.rs").read_text("utf-8") == CODE
-    assert trials.tried(body).what == "survived"
-    assert len((tmp_path / "calls").read_text().splitlines()) == 2 + 3
+    assert trials.tried(body, stages).what == "survived"
+    assert len((tmp_path / "calls").read_text().splitlines()) == 4 + 2
     assert (trials.root / "larger.rs").read_text("utf-8") == CODE
 
 
@@ -157,17 +159,18 @@ def test_the_copy_follows_the_working_tree_and_writes_only_what_changed(tmp_path
     assert trials.content != content
 
 
-def test_tests_that_fail_without_a_mutant_are_an_error_and_not_tried_again_once_they_pass(tmp_path: Path) -> None:
+def test_tests_that_fail_without_a_mutant_are_an_error_and_those_that_passed_run_once(tmp_path: Path) -> None:
     trials = copied(tmp_path)
     trials.prepare()
-    trials.baseline()
-    calls = (tmp_path / "calls").read_text()
-    trials.baseline()
-    assert (tmp_path / "calls").read_text() == calls
+    stages = importlib.import_module("trials").STAGES["clearway-sim"]
+    (body,) = mutants(tmp_path, BODY)
+    for _ in range(2):
+        assert trials.tried(body, stages).what == "survived"
+    assert len((tmp_path / "calls").read_text().splitlines()) == 4 + 2
     (trials.root / "larger.rs").write_text(CODE.replace(">", ">="), "utf-8")
     trials.prepare()
     with pytest.raises(importlib.import_module("drawing").ProblemError, match="golden results and conformance fail"):
-        trials.baseline()
+        trials.tried(body, stages)
 
 
 def test_wilsons_interval_is_that_of_the_textbook() -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 import evidence
 import records
 from drawing import SHARDS, Mutant, ProblemError, drawn, listed
-from trials import Outcome, Trials, commit_of, has_changed
+from trials import SLOW, STAGES, Outcome, Trials, commit_of, has_changed
 
 ROOT = evidence.ROOT
 LISTER = ROOT / "target" / "tools" / "bin" / "cargo-mutants"
@@ -41,12 +41,12 @@ def parser() -> argparse.ArgumentParser:
     page.add_argument("--check", action="store_true", help="write nothing, and fail if the page is another")
     for each in (shard, again):
         each.add_argument("--nextest", type=Path, default=NEXTEST, help=f"the program ({NEXTEST.relative_to(ROOT)})")
-        each.add_argument("--no-baseline", action="store_true", help="trust that the tests pass without a mutant")
+        each.add_argument("--trusting", action="store_true", help="trust that the tests pass without a mutant")
     return found
 
 
-def try_shard(number: int, first: int | None, trials: Trials, baseline: bool) -> None:
-    """Tries the mutants of a shard that were not tried yet, or only the first of them."""
+def try_shard(number: int, first: int | None, trials: Trials) -> None:
+    """Tries the mutants of a shard that were not tried yet, or only the first of them, with all but the slow tests."""
     mutants = listed(ROOT, LISTER)
     chosen = drawn(mutants, number)
     file = evidence.DATA / f"shard-{number}.json"
@@ -64,43 +64,48 @@ def try_shard(number: int, first: int | None, trials: Trials, baseline: bool) ->
         planned = [records.Trial.of(mutant) for mutant in chosen]
         shard = records.Shard(number, len(mutants), len(chosen), day, commit, rustc, planned)
     by_key = {mutant.key: mutant for mutant in chosen}
+    # Those of a package after each other, so that the other package is not compiled anew for each.
     left = [trial for trial in shard.trials[: first or shard.size] if trial.outcome is None]
+    left.sort(key=lambda trial: trial.package)
     if not left:
         print(f"shard {number}: all of its mutants that were asked for have been tried")
         return
-    prepare(trials, baseline)
+    trials.prepare()
     for at, trial in enumerate(left):
-        found = trials.tried(by_key[trial.key])
+        mutant = by_key[trial.key]
+        found = trials.tried(mutant, STAGES[mutant.package])
         trial.outcome, trial.by, trial.seconds = found.what, found.by, round(found.seconds, 1)
         say(f"{at + 1}/{len(left)}", trial, found)
         records.write(shard, file)
     evidence.write()
 
 
-def try_again(trials: Trials, baseline: bool) -> None:
-    """Tries all mutants again that survived the last time, where the code still has them."""
+def try_again(trials: Trials) -> None:
+    """Tries all mutants again that survived the last time, where the code still has them, with the slow tests too.
+
+    Where neither code nor tests have changed since, the slow tests complete the first trial.
+    """
     commit = commit_of(ROOT)
     by_key: dict[str, Mutant] = {mutant.key: mutant for mutant in listed(ROOT, LISTER)}
-    prepare(trials, baseline)
+    trials.prepare()
     for shard in records.read_all(evidence.DATA):
+        is_new = has_changed(ROOT, shard.commit)
         for trial in shard.done:
-            if trial.last != "survived":
+            if trial.last != "survived" or (trial.thorough and not is_new):
                 continue
             if trial.key not in by_key:
                 print(f"gone      {trial.file}: {trial.change}: the line was changed since")
                 continue
-            found = trials.tried(by_key[trial.key])
-            trial.later = {"commit": commit, "outcome": found.what, "by": found.by}
+            mutant = by_key[trial.key]
+            found = trials.tried(mutant, STAGES[mutant.package] * is_new + SLOW)
+            if is_new:
+                trial.later = {"commit": commit, "outcome": found.what, "by": found.by}
+            else:
+                trial.outcome, trial.by, trial.thorough = found.what, found.by, True
+                trial.seconds = round((trial.seconds or 0) + found.seconds, 1)
             say(f"shard {shard.shard}", trial, found)
             records.write(shard, evidence.DATA / f"shard-{shard.shard}.json")
     evidence.write()
-
-
-def prepare(trials: Trials, baseline: bool) -> None:
-    """Copies the repository, and runs the tests without a mutant."""
-    trials.prepare()
-    if baseline:
-        trials.baseline()
 
 
 def say(count: str, trial: records.Trial, found: Outcome) -> None:
@@ -118,11 +123,11 @@ def main() -> int:
             return 0 if evidence.check() else 1
         evidence.write()
         return 0
-    trials = Trials(ROOT, arguments.nextest)
+    trials = Trials(ROOT, arguments.nextest, trusting=arguments.trusting)
     if arguments.command == "shard":
-        try_shard(arguments.shard, arguments.first, trials, not arguments.no_baseline)
+        try_shard(arguments.shard, arguments.first, trials)
     else:
-        try_again(trials, not arguments.no_baseline)
+        try_again(trials)
     return 0
 
 

@@ -34,6 +34,8 @@ class Trial:
     #: The test that failed.
     by: str | None = None
     seconds: float | None = None
+    #: Whether a survivor has stood the slow tests too.
+    thorough: bool = False
     #: The same of a later trial, after tests were added; null without one.
     later: dict[str, Any] | None = None
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import resource
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from drawing import Mutant, ProblemError
 
-#: Packages are named together, so that all stages share what is built.
+#: Packages are named together, so that `sim` is tested with the `proto` that the stages of `proto` have built.
 BOTH = ("-p", "clearway-proto", "-p", "clearway-sim")
 #: Memory that a process of a trial may have, in bytes: a mutant that allocates without end ends itself.
 MEMORY = 12 << 30
@@ -28,6 +27,8 @@ ENVIRONMENT = {
     "CARGO_INCREMENTAL": "1",
     "CARGO_PROFILE_DEV_DEBUG": "0",
     "CARGO_PROFILE_DEV_OPT_LEVEL": "1",
+    "CARGO_PROFILE_TEST_DEBUG": "0",
+    "CARGO_PROFILE_TEST_OPT_LEVEL": "1",
     "NEXTEST_PROFILE": "mutants",
 }
 
@@ -40,26 +41,21 @@ class Stage:
     words: tuple[str, ...]
 
 
-UNIT = {
-    "clearway-proto": Stage("the unit tests of `proto`", ("-p", "clearway-proto", "--lib")),
-    "clearway-sim": Stage("the unit tests of `sim`", (*BOTH, "--lib", "-E", "package(clearway-sim)")),
-}
-PROTO = Stage("the integration tests of `proto`", ("-p", "clearway-proto", "--tests", "-E", "not kind(lib)"))
-GOLDEN = Stage("golden results and conformance", (*BOTH, "--test", "golden", "--test", "conformance"))
-SIM = Stage(
-    "the other integration tests of `sim`",
-    (
-        *BOTH,
-        "--tests",
-        "-E",
-        "package(clearway-sim) and not kind(lib) and not binary(golden) and not binary(conformance)",
-    ),
-)
+def tests(*names: str) -> tuple[str, ...]:
+    """The words that choose files of integration tests."""
+    return tuple(word for name in names for word in ("--test", name))
+
+
+UNIT_PROTO = Stage("the unit tests of `proto`", ("-p", "clearway-proto", "--lib"))
+UNIT_SIM = Stage("the unit tests of `sim`", (*BOTH, "--lib", "-E", "package(clearway-sim)"))
+PROTO = Stage("the integration tests of `proto`", ("-p", "clearway-proto", "--test", "*"))
+GOLDEN = Stage("golden results and conformance", (*BOTH, *tests("golden", "conformance")))
+OTHERS = "package(clearway-sim) and kind(test) and not (binary(golden) or binary(conformance))"
+SIM = Stage("the other integration tests of `sim`", (*BOTH, "--tests", "-E", OTHERS))
 #: The tests that can see the mutants of a package, cheap ones first. A stage runs only if no test before it failed.
-STAGES = {
-    "clearway-proto": (UNIT["clearway-proto"], PROTO, GOLDEN, SIM),
-    "clearway-sim": (UNIT["clearway-sim"], GOLDEN, SIM),
-}
+STAGES = {"clearway-proto": (UNIT_PROTO, PROTO, GOLDEN), "clearway-sim": (UNIT_SIM, GOLDEN)}
+#: The tests that those are tried with besides that survive all of these: minutes for each.
+SLOW = (SIM,)
 
 
 @dataclass(frozen=True)
@@ -73,11 +69,19 @@ class Outcome:
     seconds: float
 
 
+def put(file: Path, text: str) -> None:
+    """Writes a file if its content is another, since a file that is written is compiled anew."""
+    if file.read_text("utf-8") != text:
+        file.write_text(text, "utf-8")
+
+
 class Trials:
     """A copy of the repository in which mutants are tried, one at a time."""
 
-    def __init__(self, root: Path, nextest: Path) -> None:
+    def __init__(self, root: Path, nextest: Path, *, trusting: bool = False) -> None:
         self.root, self.nextest = root, nextest
+        #: Whether the tests are believed to pass without a mutant.
+        self.trusting = trusting
         self.folder = root / "target" / "mutants"
         self.tree = self.folder / "tree"
         #: Hash of all files of the copy.
@@ -101,40 +105,42 @@ class Trials:
                 copy.unlink()
         self.content = total.hexdigest()
 
-    def baseline(self) -> None:
-        """Runs all tests without a mutant, unless they passed with these very files before."""
-        mark = self.folder / "baseline"
-        if mark.is_file() and mark.read_text("utf-8") == self.content:
-            return
-        for stage in dict.fromkeys(stage for stages in STAGES.values() for stage in stages):
-            outcome = self.run(stage)
-            if outcome.what != "survived":
-                raise ProblemError(
-                    f"without any mutant, {stage.name} fail ({outcome.what}: {outcome.by or 'build'}); mend that first"
-                )
-            print(f"without a mutant: {stage.name} pass in {outcome.seconds:.0f} s", flush=True)
-        mark.write_text(self.content, "utf-8")
-
-    def tried(self, mutant: Mutant) -> Outcome:
-        """Applies a mutant, runs the tests that can see it until one fails, and takes it back."""
-        begun = time.monotonic()
-        with self.applied(mutant):
-            for stage in STAGES[mutant.package]:
-                outcome = self.run(stage)
-                if outcome.what != "survived":
-                    break
-        return Outcome(outcome.what, outcome.by, time.monotonic() - begun)
-
-    @contextmanager
-    def applied(self, mutant: Mutant) -> Iterator[None]:
-        """The copy has the mutant for a time."""
+    def tried(self, mutant: Mutant, stages: tuple[Stage, ...]) -> Outcome:
+        """Applies a mutant, runs stages of tests until one fails, and takes it back."""
         file = self.tree / mutant.file
         before = file.read_text("utf-8")
-        file.write_text(mutant.applied(before), "utf-8")
+        outcome, seconds = Outcome("survived", None, 0.0), 0.0
         try:
-            yield
+            for stage in stages:
+                if not self.has_passed(stage):
+                    put(file, before)
+                    self.pass_without_mutant(stage)
+                put(file, mutant.applied(before))
+                outcome = self.run(stage)
+                seconds += outcome.seconds
+                if outcome.what != "survived":
+                    break
         finally:
-            file.write_text(before, "utf-8")
+            put(file, before)
+        return Outcome(outcome.what, outcome.by, seconds)
+
+    def passed(self) -> dict[str, str]:
+        """The stages that passed without a mutant, each with the content that it passed with."""
+        mark = self.folder / "passed.json"
+        return dict(json.loads(mark.read_text("utf-8"))) if mark.is_file() else {}
+
+    def has_passed(self, stage: Stage) -> bool:
+        """Whether the tests of a stage passed without a mutant with these very files."""
+        return self.trusting or self.passed().get(stage.name) == self.content
+
+    def pass_without_mutant(self, stage: Stage) -> None:
+        """Runs the tests of a stage without a mutant, since those that fail anyway say nothing of mutants."""
+        outcome = self.run(stage)
+        if outcome.what != "survived":
+            why = f"{outcome.what}: {outcome.by or 'the build'}"
+            raise ProblemError(f"{stage.name} fail without any mutant ({why}); mend that first")
+        print(f"without a mutant, {stage.name} pass in {outcome.seconds:.0f} s", flush=True)
+        (self.folder / "passed.json").write_text(json.dumps(self.passed() | {stage.name: self.content}), "utf-8")
 
     def run(self, stage: Stage) -> Outcome:
         """Builds and runs the tests of a stage."""
