@@ -145,7 +145,8 @@ def state(trial: Trial, judged: dict[tuple[str, str, str], Verdict]) -> str:
     said = verdict(trial, judged)
     if said.equivalent:
         return f"equivalent: {said.equivalent}"
-    return "**survives**" + (f": {said.note}" if said.note else "")
+    what = "**survives**" if trial.later or trial.thorough else "**survives**; the slow tests were not tried yet"
+    return what + (f": {said.note}" if said.note else "")
 
 
 def verdict(trial: Trial, judged: dict[tuple[str, str, str], Verdict]) -> Verdict:
