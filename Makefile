@@ -101,7 +101,7 @@ fuzz: .venv/.dependencies ## Fuzzes the Linux datapath, each target for ten minu
 
 # The same targets without libFuzzer, whose build takes minutes. `make test` runs them too, on fewer inputs.
 fuzz-short: export PROPTEST_CASES ?= 2000
-fuzz-short: .venv/.dependencies ## Runs the fuzz targets on 2,000 random inputs each (PROPTEST_CASES=20000 for more), as CI does on 256.
+fuzz-short: .venv/.dependencies ## Runs the fuzz targets on 32,000 random inputs each (PROPTEST_CASES=20000 for ten times as many), as CI does on 4,096.
 	@tools/check-machine rust linker
 	$(NEXTEST) run -p clearway-linux --locked --test fuzz
 
