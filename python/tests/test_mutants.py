@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -25,7 +26,7 @@ def tools(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The modules of the tool can be imported, under their names."""
     monkeypatch.syspath_prepend(FOLDER)
     yield
-    for name in ("drawing", "records", "trials", "evidence"):
+    for name in ("drawing", "records", "trials", "evidence", "weaving"):
         sys.modules.pop(name, None)
 
 
@@ -37,6 +38,9 @@ def entry(line: int, column: int, end: tuple[int, int], replacement: str, change
         "name": f"larger.rs:{line}:{column}: {change}",
         "span": {"start": {"line": line, "column": column}, "end": {"line": end[0], "column": end[1]}},
         "replacement": replacement,
+        "function": {"span": {"start": {"line": 1, "column": 1}, "end": {"line": 4, "column": 2}}}
+        if line < 5
+        else None,
     }
 
 
@@ -114,36 +118,115 @@ def test_an_exit_code_that_says_nothing_of_tests_is_an_error() -> None:
         trials.judged(96, "no such profile", 1.0)
 
 
+def test_mutants_that_are_woven_together_compile_and_the_environment_chooses_one(tmp_path: Path) -> None:
+    weaving = importlib.import_module("weaving")
+    body, greater = mutants(tmp_path, GREATER, BODY)
+    file = weaving.woven(CODE, {1: greater, 2: body})
+    prints = 'fn main() { println!("{} {}", larger(1, 1), larger(2, 1) && !later(1, 1)); }'
+    (tmp_path / "main.rs").write_text(file.text + weaving.SELECTOR + prints, "utf-8")
+    subprocess.run(["rustc", "--edition", "2024", "--cap-lints", "allow", "main.rs"], cwd=tmp_path, check=True)
+    said = {}
+    for number in ("0", "1", "2", "3"):
+        run = subprocess.run(
+            [tmp_path / "main"],
+            env={**os.environ, weaving.VARIABLE: number},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        said[number] = run.stdout.strip()
+    assert said == {"0": "false true", "1": "true true", "2": "true true", "3": "false true"}
+    lines = file.text.split("\n")
+    places = {number: lines.index(text) + 1 for number, text in ((1, "    let é = a >= b;"), (2, "    true"))}
+    for which, line in places.items():
+        assert file.number_at(line) == which
+        assert weaving.broken(f"larger.rs:{line}:5: error[E0308]: mismatched types\n", {"larger.rs": file}) == {which}
+    assert file.number_at(1) is None
+    assert file.number_at(len(lines)) is None
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "const fn f() -> u8 { 1 }",
+        "fn f() -> impl Iterator<Item = u8> { [1].into_iter() }",
+        "fn f() -> Option<impl Fn() -> u8> { Some(|| 1) }",
+    ],
+)
+def test_a_function_of_the_compiler_or_without_a_named_result_is_tried_alone(tmp_path: Path, function: str) -> None:
+    at = function.rindex("1") + 1
+    change = entry(1, at, (1, at + 1), "2", "replace 1 with 2 in f")
+    change["function"]["span"]["end"] = {"line": 1, "column": len(function) + 1}
+    (mutant,) = mutants(tmp_path, change, code=function)
+    assert importlib.import_module("weaving").divided({"larger.rs": function}, [mutant]) == ([], [mutant])
+
+
+def test_braces_in_texts_comments_and_generics_are_not_taken_for_the_body(tmp_path: Path) -> None:
+    code = "fn f<'a>(x: R<{ 1 + 1 }>) -> &'a str { // }\n    let y = ('}', \"{\");\n    x.of(y, 1)\n}\n"
+    change = entry(3, 13, (3, 14), "2", "replace 1 with 2 in f")
+    (mutant,) = mutants(tmp_path, change, code=code)
+    first, last = importlib.import_module("weaving").body_of(code, mutant)
+    assert code[first:last] == code[code.index("{ // }") : -1]
+
+
 def copied(tmp_path: Path) -> Any:
-    """A repository of one file, and the trials of its mutants with a stand-in for nextest."""
+    """A repository of one file and two crates, and the trials of its mutants with stand-ins for nextest and cargo."""
     root = tmp_path / "root"
-    root.mkdir()
+    for crate in ("proto", "sim"):
+        (root / "crates" / crate / "src").mkdir(parents=True)
+        (root / "crates" / crate / "src" / "lib.rs").write_text("")
     subprocess.run(["git", "init", "-q", root], check=True)
     (root / ".gitignore").write_text("target\n")
     (root / "larger.rs").write_text(CODE, "utf-8")
-    nextest = tmp_path / "nextest"
-    # Notices a changed comparison, in the second stage.
+    nextest, cargo = tmp_path / "nextest", tmp_path / "cargo"
+    # Its tests of the second stage notice the first mutant, or a comparison that was changed for good.
     nextest.write_text(
-        '#!/bin/sh\necho $* >> ../../../../calls\ncase "$*" in *golden*) ;; *) exit 0 ;; esac\n'
-        f"grep -q '>=' larger.rs || exit 0\nprintf '{FAIL.replace(chr(10), '')}\\n' >&2\nexit 100\n"
+        '#!/bin/sh\necho $CLEARWAY_MUTANT. >> ../../../../calls\ncase "$*" in *golden*) ;; *) exit 0 ;; esac\n'
+        "[ \"$CLEARWAY_MUTANT\" = 1 ] || { grep -q '>=' larger.rs && ! grep -q woven larger.rs; } || exit 0\n"
+        f"printf '{FAIL.replace(chr(10), '')}\\n' >&2\nexit 100\n"
+    )
+    # A function without a result can't be compiled.
+    cargo.write_text(
+        "#!/bin/sh\nline=$(grep -n '^  *()$' larger.rs | cut -d: -f1)\n[ -z \"$line\" ] && exit 0\n"
+        'echo "larger.rs:$line:9: error[E0308]: mismatched types" >&2\nexit 101\n'
     )
     nextest.chmod(0o755)
-    return importlib.import_module("trials").Trials(root, nextest)
+    cargo.chmod(0o755)
+    return importlib.import_module("trials").Trials(root, nextest, cargo=str(cargo))
 
 
-def test_a_trial_ends_at_the_first_stage_that_fails_and_leaves_the_copy_as_it_was(tmp_path: Path) -> None:
+NOTHING = entry(2, 5, (3, 6), "()", "replace larger -> bool with ()")
+
+
+def test_mutants_are_tried_together_where_they_can_be_and_the_copy_is_as_it_was(tmp_path: Path) -> None:
     trials = copied(tmp_path)
     trials.prepare()
-    greater, body = mutants(tmp_path, GREATER, BODY)[::-1]
-    stages = importlib.import_module("trials").STAGES["clearway-sim"]
-    outcome = trials.tried(greater, stages)
-    assert (outcome.what, outcome.by) == ("killed", "clearway-proto tcp::cubic::tests::the_window_grows_as_a_cubic")
-    # Each of the two stages without the mutant, and with it.
-    assert len((tmp_path / "calls").read_text().splitlines()) == 4
+    stages = importlib.import_module("trials").STAGES
+    named = {mutant.replacement: mutant for mutant in mutants(tmp_path, GREATER, BODY, NOTHING)}
+    order = [named[">="], named["true"], named["()"]]
+    found = {mutant.replacement: outcome for mutant, outcome in trials.each(order, stages)}
+    assert {key: outcome.what for key, outcome in found.items()} == {
+        ">=": "killed",
+        "true": "survived",
+        "()": "unviable",
+    }
+    assert found[">="].by == "clearway-proto tcp::cubic::tests::the_window_grows_as_a_cubic"
+    # Each of the two stages without a mutant, with the first and with the second.
+    assert (tmp_path / "calls").read_text().split() == [".", "1.", ".", "1.", "2.", "2."]
     assert (trials.tree / "larger.rs").read_text("utf-8") == CODE
-    assert trials.tried(body, stages).what == "survived"
-    assert len((tmp_path / "calls").read_text().splitlines()) == 4 + 2
+    assert (trials.tree / "crates/sim/src/lib.rs").read_text() == ""
     assert (trials.root / "larger.rs").read_text("utf-8") == CODE
+
+
+def test_a_mutant_outside_of_functions_is_tried_alone(tmp_path: Path) -> None:
+    trials = copied(tmp_path)
+    trials.prepare()
+    stages = importlib.import_module("trials").STAGES
+    (later,) = mutants(tmp_path, LATER)
+    ((mutant, outcome),) = trials.each([later], stages)
+    assert (mutant, outcome.what) == (later, "killed")
+    assert (tmp_path / "calls").read_text().split() == [".", ".", ".", "."]
+    assert (trials.tree / "larger.rs").read_text("utf-8") == CODE
 
 
 def test_the_copy_follows_the_working_tree_and_writes_only_what_changed(tmp_path: Path) -> None:
@@ -154,23 +237,19 @@ def test_the_copy_follows_the_working_tree_and_writes_only_what_changed(tmp_path
     (trials.root / "old.rs").unlink()
     (trials.root / "new.rs").write_text("// new")
     trials.prepare()
-    assert {path.name for path in trials.tree.iterdir()} == {".gitignore", "larger.rs", "new.rs"}
+    assert {path.name for path in trials.tree.iterdir()} == {".gitignore", "crates", "larger.rs", "new.rs"}
     assert (trials.tree / "larger.rs").stat().st_mtime_ns == before
     assert trials.content != content
 
 
-def test_tests_that_fail_without_a_mutant_are_an_error_and_those_that_passed_run_once(tmp_path: Path) -> None:
+def test_tests_that_fail_without_a_mutant_are_an_error(tmp_path: Path) -> None:
     trials = copied(tmp_path)
-    trials.prepare()
-    stages = importlib.import_module("trials").STAGES["clearway-sim"]
-    (body,) = mutants(tmp_path, BODY)
-    for _ in range(2):
-        assert trials.tried(body, stages).what == "survived"
-    assert len((tmp_path / "calls").read_text().splitlines()) == 4 + 2
     (trials.root / "larger.rs").write_text(CODE.replace(">", ">="), "utf-8")
     trials.prepare()
+    stages = importlib.import_module("trials").STAGES
+    later = entry(7, 15, (7, 17), ">", "replace >= with > in later")
     with pytest.raises(importlib.import_module("drawing").ProblemError, match="golden results and conformance fail"):
-        trials.tried(body, stages)
+        list(trials.each(mutants(tmp_path, later, code=CODE.replace(">", ">=")), stages))
 
 
 def test_wilsons_interval_is_that_of_the_textbook() -> None:

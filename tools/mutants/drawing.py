@@ -51,6 +51,8 @@ class Mutant:
     end: Place
     #: What stands from `start` to `end` (exclusive) in the mutant.
     replacement: str
+    #: Start and end of the function, documentation included; `None` of what is in none.
+    function: tuple[Place, Place] | None = None
 
     @property
     def key(self) -> str:
@@ -112,7 +114,12 @@ def mutants_of(entries: Iterable[dict[str, Any]], root: Path) -> list[Mutant]:
         change = entry["name"].removeprefix(f"{file}:{start.line}:{start.column}: ")
         twin = twins[file, change, code]
         twins[file, change, code] += 1
-        found.append(Mutant(entry["package"], file, change, code, twin, start, end, entry["replacement"]))
+        function = None
+        if entry.get("function"):
+            span = entry["function"]["span"]
+            function = (Place(**span["start"]), Place(**span["end"]))
+        package, replacement = entry["package"], entry["replacement"]
+        found.append(Mutant(package, file, change, code, twin, start, end, replacement, function))
     return found
 
 

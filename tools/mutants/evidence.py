@@ -106,7 +106,7 @@ def shards_table(shards: list[Shard]) -> str:
     population = max(shard.population for shard in shards)
     tail = (
         f"There were {population:,} mutants in all. *Out of time*: a test did not end in its time. The minutes are "
-        "those of the clock, on a machine with two cores that other work shared as it happened to."
+        "those of the tests by the clock, on a machine with two cores that other work shared as it happened to."
     )
     return table(head, lines, texts=3) + "\n" + wrapped(tail)
 

@@ -64,16 +64,15 @@ def try_shard(number: int, first: int | None, trials: Trials) -> None:
         planned = [records.Trial.of(mutant) for mutant in chosen]
         shard = records.Shard(number, len(mutants), len(chosen), day, commit, rustc, planned)
     by_key = {mutant.key: mutant for mutant in chosen}
-    # Those of a package after each other, so that the other package is not compiled anew for each.
     left = [trial for trial in shard.trials[: first or shard.size] if trial.outcome is None]
-    left.sort(key=lambda trial: trial.package)
     if not left:
         print(f"shard {number}: all of its mutants that were asked for have been tried")
         return
     trials.prepare()
-    for at, trial in enumerate(left):
-        mutant = by_key[trial.key]
-        found = trials.tried(mutant, STAGES[mutant.package])
+    trial_of = {trial.key: trial for trial in left}
+    mutants = [by_key[trial.key] for trial in left]
+    for at, (mutant, found) in enumerate(trials.each(mutants, STAGES)):
+        trial = trial_of[mutant.key]
         trial.outcome, trial.by, trial.seconds = found.what, found.by, round(found.seconds, 1)
         say(f"{at + 1}/{len(left)}", trial, found)
         records.write(shard, file)
@@ -90,14 +89,13 @@ def try_again(trials: Trials) -> None:
     trials.prepare()
     for shard in records.read_all(evidence.DATA):
         is_new = has_changed(ROOT, shard.commit)
-        for trial in shard.done:
-            if trial.last != "survived" or (trial.thorough and not is_new):
-                continue
-            if trial.key not in by_key:
-                print(f"gone      {trial.file}: {trial.change}: the line was changed since")
-                continue
-            mutant = by_key[trial.key]
-            found = trials.tried(mutant, STAGES[mutant.package] * is_new + SLOW)
+        left = {trial.key: trial for trial in shard.done if trial.last == "survived" and (is_new or not trial.thorough)}
+        for trial in [trial for key, trial in left.items() if key not in by_key]:
+            print(f"gone      {trial.file}: {trial.change}: the line was changed since")
+        before = STAGES if is_new else dict.fromkeys(STAGES, ())
+        stages = {package: (*before[package], *SLOW) for package in STAGES}
+        for mutant, found in trials.each([by_key[key] for key in left if key in by_key], stages):
+            trial = left[mutant.key]
             if is_new:
                 trial.later = {"commit": commit, "outcome": found.what, "by": found.by}
             else:

@@ -1,4 +1,7 @@
-"""Trials of mutants: each is applied to a copy of the repository, whose tests then run until one of them fails."""
+"""Trials of mutants in a copy of the repository, whose tests run until one of them fails.
+
+All mutants that can be are compiled together (`weaving.py`), and the others one after the other.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,12 @@ import re
 import resource
 import subprocess
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from drawing import Mutant, ProblemError
+from weaving import SELECTOR, VARIABLE, Woven, broken, divided, woven
 
 #: Packages are named together, so that `sim` is tested with the `proto` that the stages of `proto` have built.
 BOTH = ("-p", "clearway-proto", "-p", "clearway-sim")
@@ -56,6 +61,9 @@ SIM = Stage("the other integration tests of `sim`", (*BOTH, "--tests", "-E", OTH
 STAGES = {"clearway-proto": (UNIT_PROTO, PROTO, GOLDEN), "clearway-sim": (UNIT_SIM, GOLDEN)}
 #: The tests that those are tried with besides that survive all of these: minutes for each.
 SLOW = (SIM,)
+Stages = tuple[Stage, ...]
+#: The roots of the crates, which get the selector of mutants.
+ROOTS = ("crates/proto/src/lib.rs", "crates/sim/src/lib.rs")
 
 
 @dataclass(frozen=True)
@@ -78,14 +86,14 @@ def put(file: Path, text: str) -> None:
 class Trials:
     """A copy of the repository in which mutants are tried, one at a time."""
 
-    def __init__(self, root: Path, nextest: Path, *, trusting: bool = False) -> None:
-        self.root, self.nextest = root, nextest
+    def __init__(self, root: Path, nextest: Path, *, cargo: str = "cargo", trusting: bool = False) -> None:
+        self.root, self.nextest, self.cargo = root, nextest, cargo
         #: Whether the tests are believed to pass without a mutant.
         self.trusting = trusting
         self.folder = root / "target" / "mutants"
         self.tree = self.folder / "tree"
-        #: Hash of all files of the copy.
-        self.content = ""
+        #: Hash of all files of the copy, and the same with the mutants that are woven into it.
+        self.content = self.state = ""
 
     def prepare(self) -> None:
         """Makes the copy what the working tree is; files that did not change are not written, so not compiled anew."""
@@ -103,9 +111,71 @@ class Trials:
         for copy in [path for path in self.tree.rglob("*") if path.is_file()]:
             if str(copy.relative_to(self.tree)) not in wanted:
                 copy.unlink()
-        self.content = total.hexdigest()
+        self.content = self.state = total.hexdigest()
 
-    def tried(self, mutant: Mutant, stages: tuple[Stage, ...]) -> Outcome:
+    def each(self, mutants: list[Mutant], stages: Mapping[str, Stages]) -> Iterator[tuple[Mutant, Outcome]]:
+        """Tries mutants, each with the stages of tests of its package until one fails."""
+        texts = {mutant.file: (self.tree / mutant.file).read_text("utf-8") for mutant in mutants}
+        together, alone = divided(texts, mutants)
+        numbers = self.weave(texts, together)
+        for mutant in together:
+            if number := numbers.get(mutant.key):
+                yield mutant, self.until_one_fails(stages[mutant.package], number)
+            else:
+                yield mutant, Outcome("unviable", None, 0.0)
+        self.unweave(texts)
+        for mutant in alone:
+            yield mutant, self.tried_alone(mutant, stages[mutant.package])
+
+    def weave(self, texts: dict[str, str], mutants: list[Mutant]) -> dict[str, int]:
+        """Compiles mutants together. Returns the number of each that compiles, by its key."""
+        left = dict(enumerate(mutants, 1))
+        while left:
+            files = {file: self.woven_file(file, texts[file], left) for file in {one.file for one in left.values()}}
+            for file, content in files.items():
+                put(self.tree / file, content.text)
+            for root in ROOTS:
+                text = (self.root / root).read_text("utf-8") if root not in files else files[root].text
+                put(self.tree / root, text + SELECTOR)
+            build = [self.cargo, "test", "--locked", "--no-run", "--quiet", "--message-format", "short", *BOTH, "--lib"]
+            done = self.call(build, {})
+            if done[0] == 0:
+                break
+            bad = broken(done[1], files)
+            if not bad:
+                raise ProblemError(f"the mutants can't be compiled together: {done[1].strip()[:2000]}")
+            # What has no mutant any more goes back to what it was.
+            for file in files:
+                put(self.tree / file, texts[file])
+            left = {number: mutant for number, mutant in left.items() if number not in bad}
+        self.state = hashlib.sha256("|".join([self.content, *(one.key for one in left.values())]).encode()).hexdigest()
+        return {mutant.key: number for number, mutant in left.items()}
+
+    def woven_file(self, file: str, text: str, mutants: dict[int, Mutant]) -> Woven:
+        """A file with all of its mutants."""
+        return woven(text, {number: mutant for number, mutant in mutants.items() if mutant.file == file})
+
+    def unweave(self, texts: dict[str, str]) -> None:
+        """Makes the copy what it was before mutants were compiled together."""
+        for root in ROOTS:
+            put(self.tree / root, (self.root / root).read_text("utf-8"))
+        for file, text in texts.items():
+            put(self.tree / file, text)
+        self.state = self.content
+
+    def until_one_fails(self, stages: Stages, number: int) -> Outcome:
+        """Runs stages of tests with a mutant that was compiled with others, until one fails."""
+        outcome, seconds = Outcome("survived", None, 0.0), 0.0
+        for stage in stages:
+            if not self.has_passed(stage):
+                self.pass_without_mutant(stage)
+            outcome = self.run(stage, number)
+            seconds += outcome.seconds
+            if outcome.what != "survived":
+                break
+        return Outcome(outcome.what, outcome.by, seconds)
+
+    def tried_alone(self, mutant: Mutant, stages: Stages) -> Outcome:
         """Applies a mutant, runs stages of tests until one fails, and takes it back."""
         file = self.tree / mutant.file
         before = file.read_text("utf-8")
@@ -125,13 +195,13 @@ class Trials:
         return Outcome(outcome.what, outcome.by, seconds)
 
     def passed(self) -> dict[str, str]:
-        """The stages that passed without a mutant, each with the content that it passed with."""
+        """The stages that passed without a mutant, each with the state of the copy that it passed with."""
         mark = self.folder / "passed.json"
         return dict(json.loads(mark.read_text("utf-8"))) if mark.is_file() else {}
 
     def has_passed(self, stage: Stage) -> bool:
-        """Whether the tests of a stage passed without a mutant with these very files."""
-        return self.trusting or self.passed().get(stage.name) == self.content
+        """Whether the tests of a stage passed without a mutant in this state of the copy."""
+        return self.trusting or self.passed().get(stage.name) == self.state
 
     def pass_without_mutant(self, stage: Stage) -> None:
         """Runs the tests of a stage without a mutant, since those that fail anyway say nothing of mutants."""
@@ -140,18 +210,25 @@ class Trials:
             why = f"{outcome.what}: {outcome.by or 'the build'}"
             raise ProblemError(f"{stage.name} fail without any mutant ({why}); mend that first")
         print(f"without a mutant, {stage.name} pass in {outcome.seconds:.0f} s", flush=True)
-        (self.folder / "passed.json").write_text(json.dumps(self.passed() | {stage.name: self.content}), "utf-8")
+        (self.folder / "passed.json").write_text(json.dumps(self.passed() | {stage.name: self.state}), "utf-8")
 
-    def run(self, stage: Stage) -> Outcome:
-        """Builds and runs the tests of a stage."""
+    def run(self, stage: Stage, number: int = 0) -> Outcome:
+        """Builds and runs the tests of a stage, with a mutant that was compiled with others if a number is given."""
         begun = time.monotonic()
         words = ("--cargo-quiet", "--color", "never", "--failure-output", "never", "--no-input-handler")
         command = [str(self.nextest), "nextest", "run", "--locked", *words, *stage.words]
-        environment = {**os.environ, **ENVIRONMENT, "CARGO_TARGET_DIR": str(self.folder / "build")}
+        try:
+            code, errors = self.call(command, {VARIABLE: str(number)} if number else {})
+        except subprocess.TimeoutExpired:
+            return Outcome("timeout", None, time.monotonic() - begun)
+        return judged(code, errors, time.monotonic() - begun)
+
+    def call(self, command: list[str], variables: dict[str, str]) -> tuple[int, str]:
+        """Runs a program in the copy. Returns its exit code and what it wrote to standard error."""
         child = subprocess.Popen(
             command,
             cwd=self.tree,
-            env=environment,
+            env={**os.environ, **ENVIRONMENT, "CARGO_TARGET_DIR": str(self.folder / "build"), **variables},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -159,15 +236,11 @@ class Trials:
         )
         try:
             _, errors = child.communicate(timeout=STAGE_S)
-        except subprocess.TimeoutExpired:
-            child.terminate()
-            child.communicate()
-            return Outcome("timeout", None, time.monotonic() - begun)
         except BaseException:
             child.terminate()
-            child.wait()
+            child.communicate()
             raise
-        return judged(child.returncode, errors, time.monotonic() - begun)
+        return child.returncode, errors
 
 
 #: A line of nextest on a test that ended badly: `        FAIL [   0.006s] ( 1/12) clearway-proto tcp::tests::name`.
