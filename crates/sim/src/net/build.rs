@@ -214,3 +214,17 @@ pub fn horizon(model: &Model, is_here: impl Fn(NodeId) -> bool) -> Span {
     let farthest = ports.map(|port| port.rate.time_to_send(frame) + port.delay).max();
     farthest.unwrap_or(Span::from_us(1)) * 2
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clearway_topology::Star;
+
+    #[test]
+    fn the_horizon_is_twice_a_full_frames_way_over_a_link() {
+        let model = crate::ports::network_for(Star::default().build().unwrap(), []).unwrap();
+        // 1,538 B take 1.2304 us at 10 Gbit/s, and then 4 us; a part without ports has a horizon too.
+        assert_eq!(horizon(&model, |_| true), Span::from_ps(2 * (1_230_400 + 4_000_000)));
+        assert_eq!(horizon(&model, |_| false), Span::from_us(2));
+    }
+}
