@@ -8,7 +8,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Tag {
     /// The priority lane of data at ports, below [`Tag::LANES`]: lane 0 goes first. Ports tell as many lanes apart as the
-    /// transport asks for ([`Needs::lanes`](crate::Needs::lanes)); data of a higher lane is in the last of them.
+    /// transports of a network ask for ([`Needs::lanes`](crate::Needs::lanes)); data of a higher lane is in the last of them.
     pub lane: u8,
     /// The entropy by which switches choose among next hops of equal cost, where packets of a flow may take several paths
     /// (`network.routing = "spray"`): the packets of one flow and direction that have the same entropy take the same path,

@@ -108,7 +108,10 @@ fn read(text: &str) -> (Packet, Extra) {
     let header = match kind {
         Kind::Data => {
             let header = Header::CreditData { offset: seq, session, credit: ack, echo };
-            return (Packet::data(header, payload, 84, sent).with_flags(flags), Extra::Sack(blocks));
+            return (
+                Packet::data(header, payload, payload.max(84), sent).with_flags(flags),
+                Extra::Sack(blocks),
+            );
         }
         Kind::Credit => Header::Credit { number: seq, session, ack, echo },
         Kind::Syn => Header::CreditSyn(request),

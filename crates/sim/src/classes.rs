@@ -18,10 +18,6 @@ pub struct Classes {
     pub cnp: ClassId,
     /// The class of unscheduled data, which is sent without a credit. Another one than `data` if the flow sends any.
     pub unscheduled: ClassId,
-    /// The class of data of lane 1; those of the lanes behind it follow.
-    pub lane: ClassId,
-    /// The number of lanes of data that have a class of their own, the first one not counted, which has that of data.
-    pub lanes: u8,
 }
 
 impl Classes {
@@ -32,16 +28,11 @@ impl Classes {
         credit: ClassId::FIRST,
         cnp: ClassId::FIRST,
         unscheduled: ClassId::FIRST,
-        lane: ClassId::FIRST,
-        lanes: 0,
     };
 
     /// Returns the classes of the packets of an entry of traffic.
     pub fn new(model: &Model, entry: &Traffic) -> Classes {
-        let (lane, lanes) = model.lanes(entry);
         Classes {
-            lane: ClassId::from_index(lane),
-            lanes,
             data: ClassId::from_index(entry.class),
             ack: ClassId::from_index(entry.ack_class),
             credit: ClassId::from_index(entry.credit_class),
@@ -56,21 +47,35 @@ impl Classes {
         if kind == Kind::Credit { self.credit } else { self.of_other(kind) }
     }
 
-    /// Returns the class of data of a lane.
-    #[inline]
-    pub fn of_lane(&self, lane: u8) -> ClassId {
-        match lane.min(self.lanes) {
-            0 => self.data,
-            lane => ClassId::from_index(self.lane.index() + lane as usize - 1),
-        }
-    }
-
     #[inline(never)]
     fn of_other(&self, kind: Kind) -> ClassId {
         match kind {
             Kind::Ack | Kind::Nack => self.ack,
             Kind::Cnp => self.cnp,
             _ => self.data,
+        }
+    }
+}
+
+/// The classes of the lanes of data, from lane 1 on. Lane 0 has the class of data itself.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Lanes {
+    /// The class of lane 1; those of the lanes behind it follow.
+    pub first: ClassId,
+    /// The number of lanes that have classes, lane 0 not counted.
+    pub count: u8,
+}
+
+impl Lanes {
+    /// No lanes: all data is in the class of data.
+    pub const NONE: Lanes = Lanes { first: ClassId::FIRST, count: 0 };
+
+    /// Returns the class of a packet of data in a lane, where the class of data is this one.
+    #[inline]
+    pub fn class(&self, data: ClassId, lane: u8) -> ClassId {
+        match lane.min(self.count) {
+            0 => data,
+            lane => ClassId::from_index(self.first.index() + lane as usize - 1),
         }
     }
 }
@@ -82,7 +87,7 @@ mod tests {
     #[test]
     fn each_kind_of_packet_has_its_class() {
         let [data, ack, credit, cnp, unscheduled] = [0, 1, 2, 3, 4].map(ClassId::from_index);
-        let classes = Classes { data, ack, credit, cnp, unscheduled, ..Classes::ONE };
+        let classes = Classes { data, ack, credit, cnp, unscheduled };
         assert_eq!([Kind::Ack, Kind::Nack].map(|kind| classes.of(kind)), [ack; 2]);
         assert_eq!([Kind::Credit, Kind::Cnp].map(|kind| classes.of(kind)), [credit, cnp]);
         assert_eq!([Kind::Data, Kind::SynAck].map(|kind| classes.of(kind)), [data; 2]);
@@ -90,10 +95,9 @@ mod tests {
 
     #[test]
     fn each_lane_has_its_class_and_those_without_one_are_in_the_last() {
-        let classes =
-            Classes { data: ClassId::from_index(2), lane: ClassId::from_index(5), lanes: 3, ..Classes::ONE };
-        let of = |classes: &Classes| [0, 1, 2, 3, 4, 7].map(|lane| classes.of_lane(lane).index());
-        assert_eq!(of(&classes), [2, 5, 6, 7, 7, 7]);
-        assert_eq!(of(&Classes { lanes: 0, ..classes }), [2; 6], "without lanes all data is alike");
+        let data = ClassId::from_index(2);
+        let of = |lanes: Lanes| [0, 1, 2, 3, 4, 7].map(|lane| lanes.class(data, lane).index());
+        assert_eq!(of(Lanes { first: ClassId::from_index(5), count: 3 }), [2, 5, 6, 7, 7, 7]);
+        assert_eq!(of(Lanes::NONE), [2; 6], "without lanes all data is alike");
     }
 }

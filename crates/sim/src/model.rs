@@ -73,17 +73,17 @@ impl Model {
         (truncated_time(port.rate, frame) == Span::ZERO).then(|| PortId::from_index(index))
     }
 
-    /// Returns the class of data of lane 1 of an entry of traffic, and the number of lanes from there on that have classes, which
+    /// Returns the class of data of lane 1, and the number of lanes from there on that transports use and that have classes, which
     /// stand together and are named `lane-1` and so on.
-    pub fn lanes(&self, entry: &Traffic) -> (usize, u8) {
-        let wanted = entry.transport.needs().lanes.saturating_sub(1);
+    pub fn lanes(&self) -> (usize, u8) {
+        let wanted = self.traffic.iter().map(|entry| entry.transport.needs().lanes).max().unwrap_or(1);
         let classes = &self.switch.classes;
         let Some(first) = classes.iter().position(|class| class.name == "lane-1") else { return (0, 0) };
         let stands = |lane: &u8| {
             let class = classes.get(first + *lane as usize - 1);
             class.is_some_and(|class| class.name == format!("lane-{lane}"))
         };
-        (first, (1..=wanted).take_while(stands).count() as u8)
+        (first, (1..wanted).take_while(stands).count() as u8)
     }
 
     /// Returns the class of *unscheduled* data (sent without a credit): the last of the classes with the lowest

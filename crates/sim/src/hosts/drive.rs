@@ -399,7 +399,7 @@ mod tests {
             let model = network_for(Star::default().build().unwrap(), [&transport]).unwrap();
             let streams = (Rng::stream(1, Entity::Sender, 0), SmallRng::stream(1, Entity::SenderPath, 0));
             let [data, ack, credit, cnp, unscheduled] = [ClassId::FIRST; 5];
-            let classes = Classes { data, ack, credit, cnp, unscheduled, ..Classes::ONE };
+            let classes = Classes { data, ack, credit, cnp, unscheduled };
             Bed {
                 net: Network::new(&model),
                 end: End::new(streams, HostId::from_index(0), Route::default(), classes),

@@ -81,7 +81,7 @@ impl Sending {
         }
         let way = net.paths.enter(end.route, packet, &mut end.entropies);
         end.in_network += 1;
-        let lane = if is_unscheduled { class } else { end.classes.of_lane(packet.lane()) };
+        let lane = if is_unscheduled { class } else { net.lanes.class(class, packet.lane()) };
         let (id, port) = net.enter(packet, Addition::New(&Extra::None), slot, lane, way);
         let parks = turn != Time::MAX
             && !is_unscheduled

@@ -17,7 +17,7 @@ use super::port::{ControlWork, Instance, Port};
 use super::scheduler::Arbiter;
 use super::slab::Slab;
 use super::unseen::Unseen;
-use crate::classes::Classes;
+use crate::classes::{Classes, Lanes};
 use crate::engine::Agenda;
 use crate::ids::{ClassId, Id, IdVec, PartId, QueueId};
 use crate::model::{Class, Model, PortModel, Traffic};
@@ -64,6 +64,7 @@ impl Network {
             parked_until: Time::ZERO,
             arbiter: Arbiter::new(model),
             lone_class: None,
+            lanes: lanes(model),
             at_switches: at_switches(&model.switch.classes),
             memory: Memory::new(model),
             losses: IdVec::new(),
@@ -198,6 +199,12 @@ fn admission(
     let stream = (id.0 as u64) << 8 | class.index() as u64 | 1 << 63;
     rules.seed(|| Rng::stream(model.seed, Entity::Port, stream));
     rules
+}
+
+/// The classes of lanes of data.
+fn lanes(model: &Model) -> Lanes {
+    let (first, count) = model.lanes();
+    Lanes { first: ClassId::from_index(first), count }
 }
 
 /// The class at switches of packets of each class.

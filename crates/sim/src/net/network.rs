@@ -17,6 +17,7 @@ use super::port::Port;
 use super::scheduler::Arbiter;
 use super::slab::{Addition, RoutedPacket, Slab};
 use super::unseen::Unseen;
+use crate::classes::Lanes;
 use crate::engine::{Agenda, EventKind};
 use crate::ids::{ClassId, FlowSlot, IdVec, LossId, PacketId, PlainId, QueueId};
 use crate::trace::Recorder;
@@ -59,6 +60,8 @@ pub struct Network {
     pub(super) arbiter: Arbiter,
     /// The class of data at switches, if there is but one there, and queues share no memory.
     pub(super) lone_class: Option<ClassId>,
+    /// The classes of lanes of data.
+    pub lanes: Lanes,
     /// The class at switches of packets of each class.
     pub(super) at_switches: IdVec<ClassId, ClassId>,
     /// The memory of switches.

@@ -90,6 +90,7 @@ fn take_part(
         mechanisms: _,
         // These follow from the model.
         lone_class: _,
+        lanes: _,
         at_switches: _,
         cnp_wire: _,
         // All parts had the same copies.
