@@ -125,7 +125,9 @@ def rooms() -> str:
     folders = ("expresspass", "ec4", "pac", "ictcp", "ack_shaper", "tcp", "rdma", "blast.rs")
     for number, name in enumerate(folders):
         picture.box(46 + 137 * number, 378, 129, 40, name)
-    picture.box(46, 430, 1088, 46, "ground", "packet, endpoint, needs, transport, agent, order, mechanism, port, ranges, rng")
+    picture.box(
+        46, 430, 1088, 46, "ground", "packet, endpoint, needs, transport, agent, order, mechanism, port, ranges, rng"
+    )
     picture.arrow("M590 490V522")
 
     picture.box(30, 524, 300, 52, "crates/topology", "shapes, files, routing", kind="ground")
@@ -161,7 +163,9 @@ def way() -> str:
         picture.arrow(f"M480 {top}V{top + 18}")
 
     picture.box(695, 246, 220, 66, "host", "a processing delay; packets of", "one flow keep their order")
-    picture.box(695, 142, 220, 66, "Agent: PAC, ICTCP, shaper", "sees what arrives, holds or", "rewrites what goes back")
+    picture.box(
+        695, 142, 220, 66, "Agent: PAC, ICTCP, shaper", "sees what arrives, holds or", "rewrites what goes back"
+    )
     picture.box(695, 54, 220, 50, "Receiver", "delivers in order; answers")
     picture.arrow("M805 246V210")
     picture.arrow("M805 142V106")

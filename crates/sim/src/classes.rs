@@ -67,9 +67,6 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// No lanes: all data is in the class of data.
-    pub const NONE: Lanes = Lanes { first: ClassId::FIRST, count: 0 };
-
     /// Returns the class of a packet of data in a lane, where the class of data is this one.
     #[inline]
     pub fn class(&self, data: ClassId, lane: u8) -> ClassId {
@@ -98,6 +95,6 @@ mod tests {
         let data = ClassId::from_index(2);
         let of = |lanes: Lanes| [0, 1, 2, 3, 4, 7].map(|lane| lanes.class(data, lane).index());
         assert_eq!(of(Lanes { first: ClassId::from_index(5), count: 3 }), [2, 5, 6, 7, 7, 7]);
-        assert_eq!(of(Lanes::NONE), [2; 6], "without lanes all data is alike");
+        assert_eq!(of(Lanes { first: ClassId::FIRST, count: 0 }), [2; 6], "without lanes all data is alike");
     }
 }

@@ -10,9 +10,9 @@
 //!
 //! What differs among ports are the memory that packets wait in, the limit of credits, and the turns of classes. The stages
 //! are generic over these [`Rules`](rules::Rules). The general rules ask the network for each of them; the others are the
-//! instances for ports that are known to need less, chosen when the network is built ([`Instance`](super::port::Instance)). Tests forbid these
-//! others, to see that they change nothing (`fast_paths.rs`). At a *plain* port all stages but the first are one addition
-//! (`plain.rs`).
+//! instances for ports that are known to need less, chosen when the network is built
+//! ([`Instance`](super::port::Instance)). Tests forbid these others, to see that they change nothing (`fast_paths.rs`). At a
+//! *plain* port all stages but the first are one addition (`plain.rs`).
 
 mod arrival;
 mod departure;

@@ -145,3 +145,80 @@ pub fn arm_mechanism(net: &mut Network, mechanism: MechanismId) {
         net.agenda.at_port(at_work.port, at, EventKind::MechanismTimer(mechanism));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::ClassId;
+    use crate::ids::Id;
+    use crate::model::Pattern;
+    use clearway_proto::{AnyTransport, Kind};
+    use clearway_topology::Star;
+
+    /// A network whose switches have a mechanism, with a port that has it.
+    fn network() -> (Network, PortId, MechanismId) {
+        let pacc = AnyTransport::by_name("pacc").unwrap();
+        let mut model = crate::ports::network_for(Star::default().build().unwrap(), [&pacc]).unwrap();
+        model.add_traffic("a", &pacc, Pattern::Flows(Vec::new().into()));
+        let net = Network::new(&model);
+        let has = |port: &PortId| net.ports[*port].special.mechanism.is_some();
+        let port = (0..net.ports.len()).map(PortId::from_index).find(has).unwrap();
+        let mechanism = net.ports[port].special.mechanism.unwrap();
+        (net, port, mechanism)
+    }
+
+    /// What becomes of a packet of data of 1,000 bytes on the wire by a verdict; the packet is there unless it was dropped.
+    fn verdict(net: &mut Network, port: PortId, verdict: Verdict, flags: Flags) -> (Outcome, PacketId) {
+        let mechanism = net.ports[port].special.mechanism.unwrap();
+        let mut routed = RoutedPacket::for_test(1_000);
+        routed.packet.flags.set(flags);
+        let id = net.slab.insert(routed);
+        (carry_out(net, port, mechanism, id, verdict), id)
+    }
+
+    #[test]
+    fn a_packet_that_a_mechanism_drops_counts_under_the_reason_that_it_gives() {
+        let (mut net, port, _) = network();
+        for (reason, counted) in [(Reason::Full, DropReason::Buffer), (Reason::Vote, DropReason::Vote)] {
+            let (outcome, _) = verdict(&mut net, port, Verdict::Drop(reason), Flags::NONE);
+            assert_eq!((outcome, net.look(port).drops()[counted]), (Outcome::Dropped, 1));
+            assert_eq!(net.books.dropped[counted].packets, 1);
+        }
+        assert_eq!(net.look(port).drops().losses(), 2);
+    }
+
+    #[test]
+    fn a_vote_marks_only_packets_that_may_carry_marks_and_counts_these() {
+        let (mut net, port, _) = network();
+        let marks = Verdict::Change(Change { marks: true, ..Change::default() });
+        for (flags, marked, count) in [(Flags::NONE, false, 0), (Flags::ECN_CAPABLE, true, 1)] {
+            let (outcome, id) = verdict(&mut net, port, marks, flags);
+            assert_eq!(outcome, Outcome::Changed);
+            assert_eq!(net.slab[id].packet.flags.has(Flags::ECN_CE), marked);
+            assert_eq!(net.look(port).marks(), count);
+        }
+    }
+
+    #[test]
+    fn a_packet_that_is_trimmed_stands_in_the_books_and_in_the_class_of_the_kind_that_was_named() {
+        let (mut net, port, mechanism) = network();
+        let (ack, cnp) = (ClassId::from_index(0), ClassId::from_index(1));
+        net.mechanisms[mechanism].classes.ack = ack;
+        net.mechanisms[mechanism].classes.cnp = cnp;
+        for (kind, class) in [(Kind::Cnp, cnp), (Kind::Ack, ack)] {
+            let how = Change { trim_to: Some(84), class_of: Some(kind), ..Change::default() };
+            let (outcome, id) = verdict(&mut net, port, Verdict::Change(how), Flags::NONE);
+            let routed = &net.slab[id];
+            assert_eq!((outcome, routed.packet.wire, routed.class), (Outcome::Changed, 84, class));
+            assert!(routed.packet.flags.has(Flags::TRIMMED));
+        }
+        assert_eq!(net.books.trimmed.packets, 2);
+    }
+
+    #[test]
+    fn a_packet_whose_flow_has_no_way_back_is_dropped_in_place_of_being_returned() {
+        let (mut net, port, _) = network();
+        let (outcome, _) = verdict(&mut net, port, Verdict::Return(Change::default()), Flags::NONE);
+        assert_eq!((outcome, net.look(port).drops()[DropReason::Vote]), (Outcome::Dropped, 1));
+    }
+}
