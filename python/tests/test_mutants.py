@@ -93,6 +93,7 @@ def test_a_shard_that_does_not_exist_is_refused_with_the_range(shard: int) -> No
 FAIL = "        FAIL [   0.018s] (12/30) clearway-proto tcp::cubic::tests::the_window_grows_as_a_cubic\n"
 STOPPED = "     TIMEOUT [  90.007s] (13/30) clearway-sim::golden golden\n"
 SLOW = "        SLOW [> 60.000s] (───) clearway-sim::golden golden\n"
+SUMMARY = "     Summary [ 131.162s] 92/289 tests run: 90 passed, 2 timed out, 0 skipped\n"
 ABORTED = "     SIGABRT [   0.104s] ( 1/30) clearway-proto ring::tests::a_ring_has_an_end\n"
 
 
@@ -103,7 +104,7 @@ ABORTED = "     SIGABRT [   0.104s] ( 1/30) clearway-proto ring::tests::a_ring_h
         (101, "error: could not compile\n", "unviable", None),
         (100, FAIL + STOPPED, "killed", "clearway-proto tcp::cubic::tests::the_window_grows_as_a_cubic"),
         (100, SLOW + STOPPED + FAIL, "killed", "clearway-proto tcp::cubic::tests::the_window_grows_as_a_cubic"),
-        (100, SLOW + STOPPED, "timeout", "clearway-sim::golden golden"),
+        (100, SLOW + STOPPED + SUMMARY, "timeout", "clearway-sim::golden golden"),
         (100, ABORTED, "killed", "clearway-proto ring::tests::a_ring_has_an_end"),
     ],
 )

@@ -245,7 +245,7 @@ class Trials:
 
 #: A line of nextest on a test that ended badly: `        FAIL [   0.006s] ( 1/12) clearway-proto tcp::tests::name`.
 ENDED = re.compile(
-    r"^\s+(?P<how>[A-Z][\w+-]*(?: [A-Z]+)?) \[\s*[>\d.]+s\](?: \(.*?\))? (?P<test>\S+ .*\S)$", re.MULTILINE
+    r"^\s+(?P<how>[A-Z][A-Z0-9+-]+(?: [A-Z]+)?) \[\s*[>\d.]+s\](?: \(.*?\))? (?P<test>\S+ .*\S)$", re.MULTILINE
 )
 #: Words of such lines that tell of no failure.
 HARMLESS = ("PASS", "SLOW", "SETUP", "TERMINATING", "LEAK")

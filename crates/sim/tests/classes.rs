@@ -75,6 +75,21 @@ fn a_long_queue_of_one_class_marks_no_packet_of_another() {
 }
 
 #[test]
+fn flows_of_two_classes_share_the_nic_of_their_host_by_weight() {
+    // A frame takes 1230.4 ns on each of two links, whose delays are 1 us.
+    let frame = FRAME as f64 * 0.8e-9;
+    let done = |frames: f64| (frames + 1.0) * frame + 2e-6;
+    let mut model = with(3, [Class { weight: 3, ..Class::new("a", 0) }, Class::new("b", 0)]);
+    send(&mut model, "blast", 0, vec![flow(0, 1, 1460 * 300)]);
+    send(&mut model, "blast", 1, vec![flow(0, 2, 1460 * 300)]);
+    let results = run(&model);
+    let fct = results.flows.f64s("fct_s");
+    // Three of four frames are of the first class until it ends, but for a turn; then the second has the NIC for itself.
+    assert!((fct[0] - done(400.0)).abs() < 4.0 * frame, "{fct:?}");
+    assert!((fct[1] - done(600.0)).abs() < 1e-9, "{fct:?}");
+}
+
+#[test]
 fn a_full_queue_of_one_class_drops_no_packet_of_another() {
     for limited in [0, 1] {
         let mut classes = [Class::new("a", 0), Class::new("b", 0)];

@@ -295,6 +295,15 @@ mod tests {
     }
 
     #[test]
+    fn an_acknowledgement_of_two_segments_counts_for_two_rfc_9438_section_4_2() {
+        let mut cubic = CubicController { reno_friendly: false, ..cubic(100.0) };
+        cubic.on_loss(&congestion(100 * MSS));
+        cubic.avoid(Time::ZERO, 1.0, 2.0);
+        // The target is W_cubic(RTT) = 86.6807, and each segment covers a 70th of the way there.
+        near(cubic.cwnd, 70.0 + 2.0 * 16.680_7 / 70.0);
+    }
+
+    #[test]
     fn a_long_round_trip_reaches_the_old_window_after_k_seconds_rfc_9438_section_4_4() {
         // RTT 100 ms: Reno would need 30 / 0.53 round trips = 5.7 s to come back, CUBIC K = 4.2 s.
         let mut cubic = cubic(100.0);
