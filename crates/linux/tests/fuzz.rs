@@ -1,6 +1,9 @@
 //! A short fuzz: the targets of `fuzz/` as they stand there, on random bytes. libFuzzer, which chooses bytes by what they
 //! reach, finds more (`make fuzz`), and takes minutes to build.
 
+// Each target stands in a file of its own, and some of them share a module with tests by its path.
+#![allow(clippy::duplicate_mod, clippy::module_inception)]
+
 use clearway_linux::wire::{Control, Kind, MacAddr, Segment};
 use proptest::prelude::*;
 use proptest::sample::Index;
