@@ -93,6 +93,13 @@ mod tests {
     use clearway_units::Time;
 
     #[test]
+    fn a_flow_that_is_paced_from_its_start_has_no_first_window_to_be_warned_of() {
+        let params = IdealParams::default();
+        assert!(params.tcp.needs().first_window.is_some());
+        assert_eq!(Ideal::needs(&params).first_window, None);
+    }
+
+    #[test]
     fn a_change_of_the_share_changes_the_wait_for_the_next_packet_at_once() {
         let env = Env::for_test(Rate::mbps(12_304), Span::from_us(100), Framing::ETHERNET);
         let mut sender = Ideal::sender(&IdealParams::default(), &env);

@@ -364,6 +364,17 @@ mod tests {
     }
 
     #[test]
+    fn what_a_port_sent_less_a_part_of_it_is_less_in_packets_bytes_payload_and_credits() {
+        let mut sent = Sent { packets: 7, bytes: 5_000, payload: 3_000, credits: 2 };
+        let part = Sent { packets: 1, bytes: 1_538, payload: 1_460, credits: 0 };
+        let left = sent.minus(part);
+        assert_eq!((left.packets, left.bytes, left.payload, left.credits), (6, 3_462, 1_540, 2));
+        sent.add_credit(84);
+        let left = sent.minus(left);
+        assert_eq!((left.packets, left.bytes, left.payload, left.credits), (2, 1_622, 1_460, 1));
+    }
+
+    #[test]
     fn a_link_is_busy_for_no_more_than_all_of_a_time() {
         let rate = Rate::gbps(10);
         let frames = |bytes| Used { bytes, busy: None };

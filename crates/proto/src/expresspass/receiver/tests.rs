@@ -66,6 +66,17 @@ impl Bench {
 }
 
 #[test]
+fn the_rate_that_samples_record_is_that_of_the_frames_which_credits_permit_in_bits_per_second() {
+    let mut bench = Bench::asked(&[("alpha", "1")], 100 * MSS);
+    // Each credit of some 84 bytes permits a frame of 1,538, and both together fill the link of 10 Gbit/s.
+    let permitted = 10e9 * 1538.0 / (1538.0 + 84.0);
+    let rate = bench.receiver.gauges().rate;
+    assert!((rate / permitted - 1.0).abs() < 0.01, "{rate} for {permitted}");
+    bench.stop(100 * MSS, Flags::NONE);
+    assert_eq!(bench.receiver.gauges().rate, 0.0, "no credits, no rate");
+}
+
+#[test]
 fn a_mark_of_the_end_that_comes_late_does_not_move_the_end_that_is_known() {
     for late_first in [true, false] {
         let mut bench = Bench::asked(&[], 3 * MSS);
