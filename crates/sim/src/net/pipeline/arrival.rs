@@ -1,7 +1,7 @@
 //! Arrival: a port is handed a packet, which goes on the link at once or joins a queue, if that has room.
 
 use super::departure::{put_on_link, transmit};
-use super::rules::{Admitted, MemoryRule, UnderControl, WithoutControl};
+use super::rules::{AdmissionRule, Admitted, UnderControl, WithoutControl};
 use super::service::rearm;
 use super::vote::{Outcome, vote, vote_on_full};
 use crate::ids::{CreditsId, Id, PacketId, PlainId};
@@ -117,7 +117,7 @@ pub fn join(net: &mut Network, port: PortId, id: PacketId) {
 }
 
 #[inline(never)]
-fn join_memory<M: MemoryRule>(net: &mut Network, port: PortId, id: PacketId) {
+fn join_memory<M: AdmissionRule>(net: &mut Network, port: PortId, id: PacketId) {
     let admitted = admit::<M>(net, port, id);
     if !admitted.has_room {
         refuse::<M>(net, port, id);
@@ -131,7 +131,7 @@ fn join_memory<M: MemoryRule>(net: &mut Network, port: PortId, id: PacketId) {
 
 /// Classifies, admits, marks and queues a packet. It leaves no trace of one for which there is no room.
 #[inline(always)]
-fn admit<M: MemoryRule>(net: &mut Network, port: PortId, id: PacketId) -> Admitted {
+fn admit<M: AdmissionRule>(net: &mut Network, port: PortId, id: PacketId) -> Admitted {
     let now = net.agenda.now;
     let (out, routed) = (&mut net.ports[port], &mut net.slab[id]);
     let class = routed.class_at(out.nic.is_some());
@@ -154,7 +154,7 @@ fn admit<M: MemoryRule>(net: &mut Network, port: PortId, id: PacketId) -> Admitt
 
 /// There is no room for a packet: the port's mechanism has a second vote, and a packet that it changes is tried once more.
 #[inline(never)]
-fn refuse<M: MemoryRule>(net: &mut Network, port: PortId, id: PacketId) {
+fn refuse<M: AdmissionRule>(net: &mut Network, port: PortId, id: PacketId) {
     match vote_on_full(net, port, id) {
         Outcome::Dropped => return,
         Outcome::Returns(by) => return hand_aside(net, by, id),

@@ -100,8 +100,14 @@ impl Admitted {
     }
 }
 
-/// The memory of switches in which packets of data wait.
+/// The way in which packets of data leave the memory of switches.
 pub trait MemoryRule {
+    /// A packet that left its queue leaves the memory of its switch.
+    fn release(net: &mut Network, port: PortId, id: PacketId);
+}
+
+/// The way in which packets of data come into the memory of switches.
+pub trait AdmissionRule {
     /// Set if flow control may stop classes of the port.
     const PAUSES: bool;
 
@@ -113,22 +119,12 @@ pub trait MemoryRule {
         owner: NodeId,
         queued: u64,
     ) -> Admitted;
-
-    /// A packet that left its queue leaves the memory of its switch.
-    fn release(net: &mut Network, port: PortId, id: PacketId);
 }
 
 /// Each queue has memory of its own.
 pub enum Apart {}
 
 impl MemoryRule for Apart {
-    const PAUSES: bool = false;
-
-    #[inline(always)]
-    fn admit(_: &mut Memory, _: &Paths, _: &RoutedPacket, _: NodeId, _: u64) -> Admitted {
-        Admitted::plainly(true)
-    }
-
     #[inline(always)]
     fn release(_: &mut Network, _: PortId, _: PacketId) {}
 }
@@ -136,7 +132,7 @@ impl MemoryRule for Apart {
 /// Flow control counts what waits, and stops who sends.
 pub enum UnderControl {}
 
-impl MemoryRule for UnderControl {
+impl AdmissionRule for UnderControl {
     const PAUSES: bool = true;
 
     #[inline(always)]
@@ -152,7 +148,9 @@ impl MemoryRule for UnderControl {
         let (has_room, stops) = control.admit(routed, owner, from, queued);
         Admitted { has_room, stops: Some(from).filter(|_| stops) }
     }
+}
 
+impl MemoryRule for UnderControl {
     #[inline(always)]
     fn release(net: &mut Network, port: PortId, id: PacketId) {
         pause::leave_memory(net, port, id);
@@ -162,7 +160,7 @@ impl MemoryRule for UnderControl {
 /// Any memory but that under flow control.
 pub enum WithoutControl {}
 
-impl MemoryRule for WithoutControl {
+impl AdmissionRule for WithoutControl {
     const PAUSES: bool = false;
 
     #[inline(always)]
@@ -170,41 +168,20 @@ impl MemoryRule for WithoutControl {
         let Memory::Shared(shared) = memory else { return Admitted::plainly(true) };
         Admitted::plainly(shared.admit(owner, queued, routed.packet.wire.into()))
     }
-
-    #[inline(always)]
-    fn release(net: &mut Network, port: PortId, id: PacketId) {
-        if let Memory::Shared(memory) = &mut net.memory {
-            memory.release(net.ports[port].owner, net.slab[id].packet.wire.into());
-        }
-    }
 }
 
 /// Any memory.
 pub enum AnyMemory {}
 
 impl MemoryRule for AnyMemory {
-    const PAUSES: bool = true;
-
-    #[inline(always)]
-    fn admit(
-        memory: &mut Memory,
-        paths: &Paths,
-        routed: &RoutedPacket,
-        owner: NodeId,
-        queued: u64,
-    ) -> Admitted {
-        match memory {
-            Memory::Guarded(_) => UnderControl::admit(memory, paths, routed, owner, queued),
-            _ => WithoutControl::admit(memory, paths, routed, owner, queued),
-        }
-    }
-
     #[inline(always)]
     fn release(net: &mut Network, port: PortId, id: PacketId) {
-        match &net.memory {
+        match &mut net.memory {
             Memory::Apart => {}
-            Memory::Shared(_) => WithoutControl::release(net, port, id),
-            Memory::Guarded(_) => UnderControl::release(net, port, id),
+            Memory::Shared(memory) => {
+                memory.release(net.ports[port].owner, net.slab[id].packet.wire.into());
+            }
+            Memory::Guarded(_) => pause::leave_memory(net, port, id),
         }
     }
 }
