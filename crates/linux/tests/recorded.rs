@@ -70,8 +70,15 @@ impl Receiving {
         let framing = Framing::ETHERNET;
         let [full, smallest] = [framing.wire_max(), framing.wire_min].map(|wire| Bytes::new(wire.into()));
         let base_rtt = base_rtt(&topology, &forward, &reverse, full, smallest);
-        let env =
-            Env { line_rate: rate, path_rate: rate, base_rtt, framing, established: false, host_flows: 0 };
+        let env = Env {
+            line_rate: rate,
+            path_rate: rate,
+            base_rtt,
+            network_rtt: base_rtt,
+            framing,
+            established: false,
+            host_flows: 0,
+        };
         let needs = transport().needs().credits.expect("a transport with credits");
         Receiving {
             end: transport().receiver(&env),

@@ -46,7 +46,7 @@
 use crate::endpoint::Framing;
 use crate::packet::{Extra, Packet};
 use crate::rng::Rng;
-use clearway_units::{Rate, Time};
+use clearway_units::{Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// An end of a flow.
@@ -100,6 +100,9 @@ pub struct AgentEnv {
     pub line_rate: Rate,
     /// The sizes of frames.
     pub framing: Framing,
+    /// The round-trip time of a full frame and its answer between the two hosts that are farthest apart, in an idle network
+    /// whose links have all the rate of this host's.
+    pub network_rtt: Span,
     /// The agent's own stream of randomness.
     pub rng: Rng,
 }
@@ -108,7 +111,8 @@ pub struct AgentEnv {
 impl AgentEnv {
     /// Returns the environment of a test's agent, with frames of Ethernet.
     pub(crate) fn for_test(line_rate: Rate) -> AgentEnv {
-        AgentEnv { line_rate, framing: Framing::ETHERNET, rng: Rng::stream(1, crate::rng::Entity::Agent, 0) }
+        let rng = Rng::stream(1, crate::rng::Entity::Agent, 0);
+        AgentEnv { line_rate, framing: Framing::ETHERNET, network_rtt: Span::from_us(10), rng }
     }
 }
 
@@ -177,10 +181,10 @@ pub trait Agent: std::fmt::Debug {
     /// handshake. The packet that is returned leaves; `None` means that the agent holds it, or has dropped it.
     fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, now: Time) -> Option<Packet>;
 
-    /// Handles a packet of data that a sending end at this host puts out, and which leaves now. Only agents whose
-    /// [`AgentScope::data`] is set see data.
-    fn handle_data(&mut self, flow: u32, packet: &mut Packet, now: Time) {
-        let _ = (flow, packet, now);
+    /// Handles a packet of data that a sending end at this host puts out, and which leaves now, while `waiting` other
+    /// flows of its class wait for their turn at the NIC. Only agents whose [`AgentScope::data`] is set see data.
+    fn handle_data(&mut self, flow: u32, packet: &mut Packet, waiting: u32, now: Time) {
+        let _ = (flow, packet, waiting, now);
     }
 
     /// Returns the next packet that leaves now: one that was held, or one of the agent's own.

@@ -135,6 +135,9 @@ pub struct Env {
     pub path_rate: Rate,
     /// The round-trip time of a full frame and its answer through an idle network, without processing at hosts.
     pub base_rtt: Span,
+    /// The base round-trip time between the two hosts that are farthest apart, if all links of the network had the rate of
+    /// this end's NIC.
+    pub network_rtt: Span,
     /// The sizes of frames.
     pub framing: Framing,
     /// True if the connection is open already (persistent connections); else the flow opens one.
@@ -149,7 +152,15 @@ pub struct Env {
 impl Env {
     /// Returns the environment of a test's flow, whose path has one rate and whose connection is open already.
     pub(crate) const fn for_test(rate: Rate, base_rtt: Span, framing: Framing) -> Env {
-        Env { line_rate: rate, path_rate: rate, base_rtt, framing, established: true, host_flows: 0 }
+        Env {
+            line_rate: rate,
+            path_rate: rate,
+            base_rtt,
+            network_rtt: base_rtt,
+            framing,
+            established: true,
+            host_flows: 0,
+        }
     }
 }
 

@@ -26,6 +26,10 @@ pub enum Kind {
     Nack,
     /// A congestion notification packet (CNP of RoCEv2) tells the sender to slow down; a receiver or a switch sends it.
     Cnp,
+    /// A pull asks the sender for data (NDP, EQDS, Ultra Ethernet).
+    Pull,
+    /// A pull request asks the receiver for pulls, or for an acknowledgement, without data (RTS).
+    PullRequest,
 }
 
 impl Kind {
@@ -33,12 +37,13 @@ impl Kind {
     /// a port sent back goes to the other one ([`Packet::is_for_receiver`]).
     #[inline]
     pub const fn is_for_receiver(self) -> bool {
-        matches!(self, Kind::Data | Kind::Syn | Kind::CreditRequest | Kind::CreditStop)
+        matches!(self, Kind::Data | Kind::Syn | Kind::CreditRequest | Kind::CreditStop | Kind::PullRequest)
     }
 }
 
 /// The fields of a packet that depend on its kind and on the family of its transport: TCP (and raw streams), RCP, RDMA,
-/// or credits (ExpressPass and its relatives).
+/// credits (ExpressPass and its relatives), or numbered packets that may each take a path of their own (NDP, EQDS, Ultra
+/// Ethernet).
 ///
 /// A field has one meaning in all variants that have it. Offsets count bytes from the start of the flow:
 /// - `offset` is the offset of the first byte that a data packet carries;
@@ -46,6 +51,11 @@ impl Kind {
 /// - `echo` returns the time at which the peer sent the packet that this one answers, so that the peer can measure a
 ///   round-trip time ([`Packet::sent`]); [`Time::ZERO`] if it answers none;
 /// - `session` is the number of the round of credits that a request opened;
+/// - `psn` is the number of a packet among those of its flow, from 0 on, which a retransmission keeps; in an answer it is
+///   that of the packet that is answered;
+/// - `pull` is the number of the last pull: how much of its data the receiver has asked for in all, in units of its
+///   transport, beyond 32 bits from 0 on again;
+/// - `received` is the number of bytes of the flow on the wire that have arrived, each once, beyond 32 bits from 0 on again;
 /// - `rate` is the least rate of the ports on the way so far, as RCP grants it; zero in other transports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)] // The fields are explained once for all variants.
@@ -58,6 +68,8 @@ pub enum Header {
     CreditData { offset: u64, session: u32, credit: u64, echo: Time },
     /// Unscheduled data: data of a credit transport that spends no credit and yields to all other data.
     UnscheduledData { offset: u64, session: u32 },
+    /// Data of a transport whose packets are numbered. `target` is the pull that the sender wants to have come to.
+    PulledData { offset: u64, psn: u32, pull: u32, target: u32 },
     /// The SYN of TCP.
     Syn,
     /// The SYN of RCP, which asks for a rate.
@@ -69,6 +81,10 @@ pub enum Header {
     /// A stop of the credits; `end` is the number of bytes sent so far or, if the packet is flagged [`Flags::LAST`],
     /// the length of the flow.
     CreditStop { session: u32, end: u64 },
+    /// A sender of numbered packets asks for pulls without data (RTS). It takes a number among the packets.
+    PullRequest { psn: u32, pull: u32, target: u32 },
+    /// A sender of numbered packets asks for an acknowledgement. It takes a number among the packets.
+    Probe { psn: u32 },
     /// The answer of TCP and RCP to a SYN, with the receive window in bytes.
     SynAck { window: u32, rate: Rate, echo: Time },
     /// The answer of a credit transport to a SYN.
@@ -77,6 +93,10 @@ pub enum Header {
     Ack { ack: u64, window: u32, rate: Rate, echo: Time },
     /// An acknowledgement of RDMA. It names the `len` bytes from `offset` on that the answered packet carried.
     RdmaAck { ack: u64, offset: u64, len: u32, echo: Time },
+    /// An acknowledgement of numbered packets. All below `next` have arrived, and `held` beyond it; the bits of `map`, the
+    /// lowest first, tell which from `from` on. `penalty` is what the receiver asks of the sender's window, as its transport
+    /// defines it.
+    PulledAck { next: u32, psn: u32, pull: u32, received: u32, from: u32, map: u64, held: u16, penalty: u8 },
     /// The answer of a credit transport to a [`Header::CreditStop`], or to data that ended the session.
     CreditAck(CreditAnswer),
     /// A negative acknowledgement of RDMA: the `len` bytes from `offset` on arrived, though bytes before them are
@@ -84,6 +104,10 @@ pub enum Header {
     RdmaNack { ack: u64, offset: u64, len: u32, echo: Time },
     /// A negative acknowledgement of a credit transport: all bytes from `ack` on shall be sent again.
     CreditNack(CreditAnswer),
+    /// A negative acknowledgement of a numbered packet: it arrived cut to its header. All below `next` have arrived.
+    PulledNack { next: u32, psn: u32, pull: u32, received: u32 },
+    /// A pull: the receiver of numbered packets asks for data. It `leads` where the sender has not asked for so much yet.
+    Pull { pull: u32, leads: bool },
     /// A credit with its number; `echo` is the latest time at which data that has arrived was sent.
     Credit { number: u64, session: u32, ack: u64, echo: Time },
     /// A congestion notification packet.
@@ -126,14 +150,19 @@ impl Header {
             Header::Data { .. }
             | Header::RcpData { .. }
             | Header::CreditData { .. }
-            | Header::UnscheduledData { .. } => Kind::Data,
+            | Header::UnscheduledData { .. }
+            | Header::PulledData { .. } => Kind::Data,
             Header::Syn | Header::RcpSyn { .. } | Header::CreditSyn(_) => Kind::Syn,
             Header::CreditRequest(_) => Kind::CreditRequest,
+            Header::PullRequest { .. } | Header::Probe { .. } => Kind::PullRequest,
             Header::CreditStop { .. } => Kind::CreditStop,
             Header::SynAck { .. } | Header::CreditSynAck(_) => Kind::SynAck,
-            Header::Ack { .. } | Header::RdmaAck { .. } | Header::CreditAck(_) => Kind::Ack,
-            Header::RdmaNack { .. } | Header::CreditNack(_) => Kind::Nack,
+            Header::Ack { .. } | Header::RdmaAck { .. } | Header::CreditAck(_) | Header::PulledAck { .. } => {
+                Kind::Ack
+            }
+            Header::RdmaNack { .. } | Header::CreditNack(_) | Header::PulledNack { .. } => Kind::Nack,
             Header::Credit { .. } => Kind::Credit,
+            Header::Pull { .. } => Kind::Pull,
             Header::Cnp => Kind::Cnp,
         }
     }
@@ -145,7 +174,8 @@ impl Header {
             Header::Data { offset, .. }
             | Header::RcpData { offset, .. }
             | Header::CreditData { offset, .. }
-            | Header::UnscheduledData { offset, .. } => Some(offset),
+            | Header::UnscheduledData { offset, .. }
+            | Header::PulledData { offset, .. } => Some(offset),
             _ => None,
         }
     }

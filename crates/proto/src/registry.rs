@@ -309,8 +309,8 @@ macro_rules! transports {
                 match self { $($(#[$meta])* AnyAgent::$Variant(agent) => agent.handle_outgoing(flow, packet, extra, now),)+ }
             }
 
-            fn handle_data(&mut self, flow: u32, packet: &mut Packet, now: Time) {
-                match self { $($(#[$meta])* AnyAgent::$Variant(agent) => agent.handle_data(flow, packet, now),)+ }
+            fn handle_data(&mut self, flow: u32, packet: &mut Packet, waiting: u32, now: Time) {
+                match self { $($(#[$meta])* AnyAgent::$Variant(agent) => agent.handle_data(flow, packet, waiting, now),)+ }
             }
 
             fn poll_transmit(&mut self, now: Time) -> Option<AgentPacket> {

@@ -21,6 +21,7 @@ fn env() -> Env {
         base_rtt: Span::from_us(10),
         framing: Framing::ETHERNET,
         established: true,
+        network_rtt: Span::from_us(10),
         host_flows: 0,
     }
 }
@@ -120,7 +121,7 @@ fn read(text: &str) -> (Packet, Extra) {
         Kind::SynAck => Header::CreditSynAck(answer),
         Kind::Ack => Header::CreditAck(answer),
         Kind::Nack => Header::CreditNack(answer),
-        Kind::Cnp => unreachable!("no word makes one"),
+        Kind::Cnp | Kind::Pull | Kind::PullRequest => unreachable!("no word makes one"),
     };
     (Packet::control(header, 84, sent).with_flags(flags), Extra::Sack(blocks))
 }

@@ -123,7 +123,13 @@ fn family(packet: &Packet, of_flow: Family) -> Family {
         | Header::CreditSynAck(_)
         | Header::CreditAck(_)
         | Header::CreditNack(_)
-        | Header::Credit { .. } => Family::Credit,
+        | Header::Credit { .. }
+        | Header::PulledData { .. }
+        | Header::PullRequest { .. }
+        | Header::Probe { .. }
+        | Header::PulledAck { .. }
+        | Header::PulledNack { .. }
+        | Header::Pull { .. } => Family::Credit,
     }
 }
 

@@ -35,6 +35,16 @@ fn fields(header: &Header) -> (u8, u32, [u64; 3]) {
         Header::CreditAck(answer) => (7, answer.session, [answer.ack, 0, answer.echo.as_ps()]),
         Header::CreditNack(answer) => (8, answer.session, [answer.ack, 0, answer.echo.as_ps()]),
         Header::Credit { number, session, ack, echo } => (9, session, [number, ack, echo.as_ps()]),
+        Header::PulledData { offset, psn, pull, target } => (10, psn, [offset, pull.into(), target.into()]),
+        Header::PullRequest { psn, pull, target } => (11, psn, [0, pull.into(), target.into()]),
+        Header::Probe { psn } => (12, psn, [0; 3]),
+        Header::PulledAck { next, psn, pull, received, from, map, .. } => {
+            (13, psn, [pair(next, pull), pair(received, from), map])
+        }
+        Header::PulledNack { next, psn, pull, received } => {
+            (14, psn, [next.into(), pull.into(), received.into()])
+        }
+        Header::Pull { pull, leads } => (15, 0, [pull.into(), leads.into(), 0]),
         Header::Syn
         | Header::RcpSyn { .. }
         | Header::RcpData { .. }
@@ -44,6 +54,11 @@ fn fields(header: &Header) -> (u8, u32, [u64; 3]) {
         | Header::RdmaNack { .. }
         | Header::Cnp => unreachable!("TCP and RoCEv2 have headers of their own"),
     }
+}
+
+/// Returns two numbers as one field.
+fn pair(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
 }
 
 /// Writes our own header.

@@ -219,6 +219,7 @@ impl HostConfig {
             line_rate: self.rate,
             path_rate: self.rate.min(peer),
             base_rtt: self.base_rtt(),
+            network_rtt: self.base_rtt(),
             framing: self.framing(),
             established: false,
             host_flows: 0,

@@ -65,7 +65,12 @@ impl PacEnv {
             overhead: HEADERS + ETHERNET,
             wire_min: Framing::ETHERNET.wire_min,
         };
-        AgentEnv { line_rate: self.line_rate, framing, rng: Rng::stream(0, Entity::Agent, 0) }
+        AgentEnv {
+            line_rate: self.line_rate,
+            framing,
+            network_rtt: Span::ZERO,
+            rng: Rng::stream(0, Entity::Agent, 0),
+        }
     }
 }
 

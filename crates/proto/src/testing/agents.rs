@@ -36,14 +36,14 @@ impl Agents {
         seed: u64,
         make: impl Fn(&AgentEnv) -> Option<Box<dyn Agent>>,
     ) {
-        let &Env { line_rate, framing, .. } = env;
+        let &Env { line_rate, framing, network_rtt, .. } = env;
         let mut id = 0;
         for side in [Side::Sender, Side::Receiver].into_iter().filter(|side| scope.has(*side)) {
             let host = &mut self.hosts[side as usize];
             if host.agent.is_none() {
                 id += 1;
                 let rng = Rng::stream(seed, Entity::Agent, id);
-                let made = make(&AgentEnv { line_rate, framing, rng });
+                let made = make(&AgentEnv { line_rate, framing, network_rtt, rng });
                 host.agent = Some(made.expect("a transport with a scope of agents makes them"));
                 host.sees_data = scope.data && side == Side::Sender;
             }
@@ -106,7 +106,7 @@ impl Agents {
         }
         if let Some(agent) = self.input(Side::Sender, flow) {
             let before = packet.range();
-            agent.handle_data(flow as u32, packet, now);
+            agent.handle_data(flow as u32, packet, 0, now);
             assert_eq!(packet.range(), before, "an agent changes no bytes of a flow");
         }
     }

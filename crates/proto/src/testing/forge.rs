@@ -115,6 +115,35 @@ fn header(true_one: Header, now: Time, rng: &mut Rng) -> Header {
             ack: number(ack, rng),
             echo: time(now, rng),
         },
+        Header::PulledData { offset, psn, pull, target } => Header::PulledData {
+            offset: number(offset, rng),
+            psn: word(psn, rng),
+            pull: word(pull, rng),
+            target: word(target, rng),
+        },
+        Header::PullRequest { psn, pull, target } => {
+            Header::PullRequest { psn: word(psn, rng), pull: word(pull, rng), target: word(target, rng) }
+        }
+        Header::Probe { psn } => Header::Probe { psn: word(psn, rng) },
+        Header::PulledAck { next, psn, pull, received, from, map, held, penalty } => Header::PulledAck {
+            next: word(next, rng),
+            psn: word(psn, rng),
+            pull: word(pull, rng),
+            received: word(received, rng),
+            from: word(from, rng),
+            map: if rng.below(2) == 0 { map } else { rng.bits() },
+            held: if rng.below(2) == 0 { held } else { rng.bits() as u16 },
+            penalty: if rng.below(2) == 0 { penalty } else { rng.bits() as u8 },
+        },
+        Header::PulledNack { next, psn, pull, received } => Header::PulledNack {
+            next: word(next, rng),
+            psn: word(psn, rng),
+            pull: word(pull, rng),
+            received: word(received, rng),
+        },
+        Header::Pull { pull, leads } => {
+            Header::Pull { pull: word(pull, rng), leads: leads != (rng.below(4) == 0) }
+        }
         same @ (Header::Syn | Header::Cnp) => same,
     }
 }

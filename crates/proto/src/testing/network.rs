@@ -57,6 +57,7 @@ impl Network {
             line_rate: self.line_rate,
             path_rate: self.line_rate.min(port_rate),
             base_rtt: there + back,
+            network_rtt: there + back,
             framing: self.framing,
             established: self.established,
             host_flows: 0,

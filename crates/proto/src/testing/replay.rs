@@ -20,6 +20,7 @@ use std::collections::VecDeque;
 ///     base_rtt: Span::from_us(100),
 ///     framing: Framing::ETHERNET,
 ///     established: true,
+///     network_rtt: Span::from_us(10),
 ///     host_flows: 0,
 /// };
 /// let newreno = AnyTransport::by_name("newreno").expect("a transport");

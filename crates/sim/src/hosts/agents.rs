@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::model::Pattern;
     use clearway_proto::{AgentEnv, AnyTransport, Entity, Framing, Rng};
-    use clearway_units::Rate;
+    use clearway_units::{Rate, Span};
     use std::sync::Arc;
 
     /// An entry without flows.
@@ -196,7 +196,12 @@ mod tests {
         let traffic = [&shaper, &slower, &shaper].map(entry);
         let env = |number| {
             let rng = Rng::stream(1, Entity::Agent, number);
-            AgentEnv { line_rate: Rate::gbps(10), framing: Framing::ETHERNET, rng }
+            AgentEnv {
+                line_rate: Rate::gbps(10),
+                framing: Framing::ETHERNET,
+                network_rtt: Span::from_us(10),
+                rng,
+            }
         };
         let mut agents = Agents::new(&traffic);
         let mut agent = |number: usize, host| {

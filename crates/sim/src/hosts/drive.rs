@@ -5,7 +5,7 @@ use crate::engine::EventKind;
 use crate::ids::{FlowSlot, PacketId};
 use crate::net::{Addition, Network, pipeline};
 use clearway_proto::{
-    Agent, AgentPacket, AnyAgent, Cx, Endpoint, Extra, Flags, Gauges, Order, Packet, Receiver,
+    Agent, AgentPacket, AnyAgent, Cx, Endpoint, Extra, Flags, Gauges, Kind, Order, Packet, Receiver,
     ReceiverVisitor, Receivers, Sender, SenderVisitor, Senders,
 };
 use clearway_units::{Rate, Time};
@@ -138,7 +138,8 @@ impl End {
 
     /// Sends a packet that the agent of the end's host held back, or made.
     pub(super) fn send_of_agent(&mut self, slot: FlowSlot, sent: &AgentPacket, net: &mut Network) {
-        self.stats.credits_sent += u64::from(sent.is_made && sent.packet.is_credit());
+        self.stats.credits_sent +=
+            u64::from(sent.is_made && matches!(sent.packet.kind(), Kind::Credit | Kind::Pull));
         let mut packet = sent.packet;
         self.send(&mut packet, Addition::New(&sent.extra), slot, net);
     }

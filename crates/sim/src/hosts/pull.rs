@@ -77,7 +77,8 @@ impl Sending {
         *is_in_turn = polled.more;
         let (Some(packet), (turn, other)) = (&mut polled.packet, polled.turns) else { return None };
         if let Some(agent) = agent {
-            agent.handle_data(slot.to_bits(), packet, net.now());
+            let waiting = net.nic(net.paths.first_port(end.route)).waiting(class);
+            agent.handle_data(slot.to_bits(), packet, waiting, net.now());
         }
         let way = net.paths.enter(end.route, packet, &mut end.entropies);
         end.in_network += 1;

@@ -61,6 +61,11 @@ impl Nic {
         self.ready[class].order
     }
 
+    /// Returns the number of flows of a class that wait for their turn.
+    pub fn waiting(&self, class: ClassId) -> u32 {
+        self.ready[class].turns.len() as u32
+    }
+
     /// Puts a flow behind all others of its class, whose order is [`Order::InTurn`].
     #[inline(always)]
     pub fn push(&mut self, class: ClassId, flow: FlowSlot) {

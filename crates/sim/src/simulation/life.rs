@@ -71,10 +71,12 @@ pub fn open_flow(sim: &mut Simulation, start: Start) -> FlowSlot {
         |ports: &[PortId]| ports.iter().map(|port| topology.port(*port).rate).min().unwrap_or(Rate::ZERO);
     let (source, sink) = (HostId::of(src), HostId::of(dst));
     let [full, smallest] = [framing.wire_max(), framing.wire_min].map(|wire| Bytes::new(wire as u64));
+    let network_rtt = base_rtt(topology, path, reverse, full, smallest);
     let env = Env {
         line_rate: topology.port(path[0]).rate,
         path_rate: rate(path),
         base_rtt: base_rtt(topology, path, reverse, full, smallest),
+        network_rtt,
         framing,
         established,
         host_flows: if transport.needs().host_flows { sim.live_flows.load(source) } else { 0 },
@@ -83,7 +85,7 @@ pub fn open_flow(sim: &mut Simulation, start: Start) -> FlowSlot {
     let make = |line_rate| {
         move |number| {
             let rng = Rng::stream(model.seed, Entity::Agent, number);
-            transport.agent(&AgentEnv { line_rate, framing, rng })
+            transport.agent(&AgentEnv { line_rate, framing, network_rtt, rng })
         }
     };
     let scope = transport.agent_scope();

@@ -75,6 +75,8 @@ pub(super) fn kind_word(kind: Kind) -> &'static str {
         Kind::Credit => "credit",
         Kind::Nack => "nack",
         Kind::Cnp => "cnp",
+        Kind::Pull => "pull",
+        Kind::PullRequest => "pull-request",
     }
 }
 

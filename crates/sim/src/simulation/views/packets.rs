@@ -19,8 +19,20 @@ pub enum FrameKind {
 
 impl FrameKind {
     /// The names of all kinds, in the order of [`FrameKind::index`].
-    pub const NAMES: [&'static str; 10] =
-        ["data", "syn", "credit-request", "credit-stop", "syn-ack", "ack", "credit", "nack", "cnp", "pause"];
+    pub const NAMES: [&'static str; 12] = [
+        "data",
+        "syn",
+        "credit-request",
+        "credit-stop",
+        "syn-ack",
+        "ack",
+        "credit",
+        "nack",
+        "cnp",
+        "pause",
+        "pull",
+        "pull-request",
+    ];
 
     /// Returns the number of the kind.
     pub fn index(self) -> u8 {
@@ -35,6 +47,8 @@ impl FrameKind {
             FrameKind::Packet(Kind::Nack) => 7,
             FrameKind::Packet(Kind::Cnp) => 8,
             FrameKind::Pause => 9,
+            FrameKind::Packet(Kind::Pull) => 10,
+            FrameKind::Packet(Kind::PullRequest) => 11,
         }
     }
 
