@@ -100,8 +100,7 @@ pub struct AgentEnv {
     pub line_rate: Rate,
     /// The sizes of frames.
     pub framing: Framing,
-    /// The round-trip time of a full frame and its answer between the two hosts that are farthest apart, in an idle network
-    /// whose links have all the rate of this host's.
+    /// The round-trip time of a full frame and its answer between the two hosts that are farthest apart, in an idle network.
     pub network_rtt: Span,
     /// The agent's own stream of randomness.
     pub rng: Rng,

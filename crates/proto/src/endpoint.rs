@@ -135,8 +135,7 @@ pub struct Env {
     pub path_rate: Rate,
     /// The round-trip time of a full frame and its answer through an idle network, without processing at hosts.
     pub base_rtt: Span,
-    /// The base round-trip time between the two hosts that are farthest apart, if all links of the network had the rate of
-    /// this end's NIC.
+    /// The base round-trip time between the two hosts of the network that are farthest apart.
     pub network_rtt: Span,
     /// The sizes of frames.
     pub framing: Framing,

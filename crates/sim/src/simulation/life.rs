@@ -71,7 +71,7 @@ pub fn open_flow(sim: &mut Simulation, start: Start) -> FlowSlot {
         |ports: &[PortId]| ports.iter().map(|port| topology.port(*port).rate).min().unwrap_or(Rate::ZERO);
     let (source, sink) = (HostId::of(src), HostId::of(dst));
     let [full, smallest] = [framing.wire_max(), framing.wire_min].map(|wire| Bytes::new(wire as u64));
-    let network_rtt = base_rtt(topology, path, reverse, full, smallest);
+    let network_rtt = sim.network_rtt;
     let env = Env {
         line_rate: topology.port(path[0]).rate,
         path_rate: rate(path),

@@ -18,7 +18,8 @@ use crate::model::{Class, Model, Pattern, Probe, Sample, Traffic};
 use crate::net::{Networks, boundaries};
 use crate::partition::Partition;
 use clearway_proto::{Entity, Packet, Rng};
-use clearway_units::{Span, Time};
+use clearway_topology::farthest_round_trip;
+use clearway_units::{Bytes, Span, Time};
 use std::sync::Arc;
 
 /// The least time between two barriers at which flows end: few of them in the time that a packet takes.
@@ -76,6 +77,7 @@ impl Simulation {
                 .mechanism
                 .as_ref()
                 .is_some_and(|mechanism| mechanism.info().sends_cnps || mechanism.info().returns),
+            network_rtt: network_rtt(model),
             barrier: None,
             standstill: Standstill::new(model),
             livelock: None,
@@ -146,6 +148,13 @@ pub fn schedule_sample(sim: &mut Simulation, series: SeriesId) {
 /// Returns whether a sample is taken at intervals.
 fn is_periodic(sample: &Sample) -> bool {
     !matches!(sample.what, Probe::Rtt(_))
+}
+
+/// Returns the base round-trip time between the two hosts that are farthest apart.
+fn network_rtt(model: &Model) -> Span {
+    let [full, smallest] =
+        [model.framing.wire_max(), model.framing.wire_min].map(|wire| Bytes::new(u64::from(wire)));
+    farthest_round_trip(&model.topology, full, smallest)
 }
 
 /// Returns whether flows of a model may be prepared before they start. Places of flows are then used again later than

@@ -88,6 +88,8 @@ pub struct Simulation {
     pub(super) starts_ahead: bool,
     /// Set if mechanisms of switches send notifications to senders.
     pub(super) switches_notify: bool,
+    /// The base round-trip time between the two hosts that are farthest apart.
+    pub(super) network_rtt: Span,
     /// The barrier up to which regions are going on, if the last step ended before it.
     pub(super) barrier: Option<Time>,
     /// The watch over the clock of the events of the whole network.
