@@ -32,12 +32,12 @@ PAIRS = (
 SHARING = (
     ("expresspass",),
     ("dctcp", "rdma-dctcp"),
-    ("pac", "naive-credit"),
-    ("timely", "expresspass-hotnets16"),
-    ("pacc", "cubic", "fixed-window"),
-    ("rocev2", "ideal", "blast"),
+    ("pac", "naive-credit", "uec"),
+    ("timely", "expresspass-hotnets16", "uec-rccc"),
+    ("pacc", "cubic", "fixed-window", "ndp"),
+    ("rocev2", "ideal", "blast", "uec-nscc"),
     ("hpcc", "rcp", "ack-shaper"),
-    ("ec4", "hull", "ictcp"),
+    ("ec4", "hull", "ictcp", "eqds"),
     ("dcqcn", "newreno", "dx"),
 )
 #: The look of each transport as one number: its colour is the remainder by the number of colours.
