@@ -34,7 +34,7 @@ ENGINE := $(TARGET)/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak random mutants mutants-again fuzz fuzz-short tortoise deny msrv parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-slow test-testbed soak test-full soak random mutants mutants-again fuzz fuzz-short tortoise deny msrv parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -60,8 +60,14 @@ test: build clearwayd ## Runs all tests, and says which it skipped and how to ha
 	$(BIN)/python -m mypy.stubtest clearway._clearway
 	@echo "make test: everything passed"
 
+test-slow: build clearwayd web ## Runs the slow tests that `make test` leaves out, those of the daemon (as root) and in both browsers among them.
+	$(BIN)/pytest -n auto --dist loadfile --slow -m "slow and not testbed"
+	$(BIN)/pytest -n 0 --slow -m "slow and testbed" python/tests/testbed
+	FULL=1 $(MAKE) test-web
+	@echo "make test-slow: everything passed"
+
 test-testbed: build clearwayd ## Runs the tests of the daemon on network namespaces (as root; skipped otherwise).
-	$(BIN)/pytest -n 0 -m testbed python/tests/testbed
+	$(BIN)/pytest -n 0 --slow -m testbed python/tests/testbed
 
 soak: build clearwayd ## Runs transfers for an hour while daemons are killed and links go down (as root).
 	@$(BIN)/clearway testbed run soak --scale 6

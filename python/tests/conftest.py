@@ -53,10 +53,14 @@ Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--full", action="store_true", help="run the long tests too")
+    parser.addoption("--slow", action="store_true", help="run the slow tests too")
+    parser.addoption("--full", action="store_true", help="run the slow and the long tests too")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "slow: a test of many seconds, whose subject quicker ones touch too; run with --slow or --full"
+    )
     config.addinivalue_line("markers", "full: a long test, run with --full")
     config.addinivalue_line("markers", "testbed: a test as root on network namespaces, run with -m testbed -n 0")
     hear_ctrl_c()
@@ -78,6 +82,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.timeout(HOURS))
             else:
                 item.add_marker(pytest.mark.skip(reason=skips.reason("hours", "make test-full, or pytest --full")))
+        elif item.get_closest_marker("slow") and not (config.getoption("--slow") or config.getoption("--full")):
+            item.add_marker(pytest.mark.skip(reason=skips.reason("minutes", "make test-slow, or pytest --slow")))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -95,6 +95,7 @@ class Killed:
         return said if process.returncode else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [6, pytest.param(100, marks=pytest.mark.full)])
 def test_a_run_that_is_killed_again_and_again_ends_with_the_files_of_one_that_never_was(
     kills: int, tmp_path: Path, cli: Cli

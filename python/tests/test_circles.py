@@ -23,6 +23,7 @@ def crate(tmp_path: Path, **files: str) -> tuple[int, str]:
     return run(tmp_path, {f"crates/toy/src/{name.replace('__', '/')}.rs": text for name, text in files.items()})
 
 
+@pytest.mark.slow
 def test_no_files_of_this_repository_import_each_other_in_a_circle() -> None:
     done = subprocess.run([TOOL], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

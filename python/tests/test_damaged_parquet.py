@@ -74,6 +74,7 @@ def refusals(folder: Path, seeds: Iterable[int]) -> dict[int, str]:
     return said
 
 
+@pytest.mark.slow
 def test_damaged_lists_of_flows_are_refused_in_one_line_each(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     said = refusals(tmp_path, [*range(30), ABORTS])
     assert len(said) > 15

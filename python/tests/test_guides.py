@@ -18,13 +18,19 @@ assert _spec.loader is not None
 guides = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(guides)
 PAGES: list[Path] = guides.pages()
+#: The pages that a newcomer opens first; the others are run by `make test-slow`.
+FIRST = {"start", "tutorials"}
 
 
 def run(page: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, str(TOOL), str(page)], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
+@pytest.mark.parametrize(
+    "page",
+    [page if page.parent.name in FIRST else pytest.param(page, marks=pytest.mark.slow) for page in PAGES],
+    ids=lambda page: f"{page.parent.name}/{page.stem}",
+)
 def test_a_page_runs_and_prints_what_it_says(page: Path) -> None:
     done = run(page)
     assert done.returncode == 0, done.stderr

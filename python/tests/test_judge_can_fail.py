@@ -38,6 +38,7 @@ def small_credits(job: Job) -> dict[str, Any]:
     return transport(job, size_min=64)
 
 
+@pytest.mark.slow
 def test_without_feedback_flow_0_takes_more_than_its_share_over_several_bottlenecks(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +77,7 @@ def test_credits_that_are_too_small_overflow_the_queue_and_lose_data(
     figure.turns_red(small_credits, "fig15-max-queue-ns2", "sec1-zero-data-loss")
 
 
+@pytest.mark.slow
 def test_data_without_credits_fills_the_queue_in_front_of_the_master(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +99,7 @@ def test_a_credit_queue_of_one_leaves_the_link_unused(store: Path, monkeypatch: 
     )
 
 
+@pytest.mark.slow
 def test_a_credit_queue_that_never_grows_gains_nothing_by_its_size(store: Path) -> None:
     def check(tables: Tables) -> list[Finding]:
         sixteen = hotnets04.worst(tables, 16)

@@ -37,6 +37,7 @@ def first_part(job: Job, **values: Any) -> Mapping[str, Any]:
     return {"traffic": [{**first, "transport": {**first["transport"], **values}}, *rest]}
 
 
+@pytest.mark.slow
 def test_ec4_that_starts_slowly_and_hardly_grows_is_slower_than_dctcp_alone(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,6 +61,7 @@ def test_without_a_limit_of_the_buffer_what_expresspass_queues_depends_on_the_lo
     )
 
 
+@pytest.mark.slow
 def test_a_mix_whose_data_may_use_the_share_of_credits_fills_the_link(store: Path) -> None:
     kept = having(flows=8, kind=("mix", "split", "alone"), seed=(1, 2))
     figure = Breaking(store, "ec4/fig04", kept, lambda tables: [fig04.check_used(tables)])

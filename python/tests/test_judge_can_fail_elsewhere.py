@@ -38,6 +38,7 @@ def in_place_of(name: str, other: Mapping[str, Any], job: Job) -> dict[str, Any]
     }
 
 
+@pytest.mark.slow
 def test_with_pacs_threshold_doubled_rounds_time_out(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fig07, "SENDERS", (3, 10, 60, 100))
     monkeypatch.setattr(fig07, "AROUND", range(30, 37))
@@ -114,6 +115,7 @@ def test_with_one_level_of_priority_short_flows_gain_nothing_under_pac(store: Pa
     figure.turns_red(lambda job: transport(job, levels=1), "sec3d-mlfq-prefers-short-flows")
 
 
+@pytest.mark.slow
 def test_without_marks_ec4_queues_far_beyond_expresspass_beside_dctcp(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

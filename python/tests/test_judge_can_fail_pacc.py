@@ -93,6 +93,7 @@ def test_with_a_notification_each_half_microsecond_pacc_sends_more_than_dcqcn(st
     loses(figure, of_pacc(cnp_gap="500 ns", beta1=1, beta2=1), "fig02b-cnp-count-ordering")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value")
 def test_without_the_window_of_its_reading_pacc_peaks_above_hpcc(store: Path) -> None:
     windowed = READINGS["PACC-30"]["PACC"]
@@ -121,6 +122,7 @@ def loaded(store: Path, monkeypatch: pytest.MonkeyPatch) -> Breaking:
     return Breaking(store, "pacc/fig07", lambda _: True, fig07_claims.check_averages)
 
 
+@pytest.mark.slow
 def test_without_the_window_of_its_reading_flows_take_longer_under_pacc_than_under_hpcc(loaded: Breaking) -> None:
     off = only("pacc, window", lambda job: transport(job, windowing="none"))
     loses(loaded, off, "fig08-hadoop-average-fct")

@@ -28,6 +28,7 @@ def test_there_are_three_notebooks() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_notebooks_give_the_outputs_that_are_saved_in_them() -> None:
     done = check("--check")
     assert done.returncode == 0, done.stderr

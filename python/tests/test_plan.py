@@ -156,6 +156,7 @@ def test_expresspass_beside_the_simulator(cli: Cli, tmp_path: Path) -> None:
     assert answer["simulated_rates"][0][2] == pytest.approx(1 / 16)
 
 
+@pytest.mark.slow
 def test_pictures_are_svg_and_png(cli: Cli, tmp_path: Path) -> None:
     for name in ("a.svg", "a.png"):
         done = cli("plan", "stability", "pacc", "--sign", "negative-feedback", "--out", name)

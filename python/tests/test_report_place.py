@@ -32,6 +32,7 @@ def test_each_source_has_a_page_of_its_own(cli: Cli, runs: Path) -> None:
     assert pages(runs) == sorted(f"out/report/{name}/index.html" for name in ("both-dctcp", "first", "first+both"))
 
 
+@pytest.mark.slow
 def test_the_page_of_the_same_results_is_written_anew(cli: Cli, runs: Path) -> None:
     page = runs / "out" / "report" / "first" / "index.html"
     for words in (["out/first"], [runs / "out" / "first"], ["out/../out/first", "--title", "Another title"]):
@@ -59,6 +60,7 @@ def test_a_file_of_another_source_is_replaced_by_force_alone(cli: Cli, runs: Pat
     assert (runs / "page.html").read_text("utf-8") != before
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("runs")
 def test_two_sources_of_one_name_do_not_share_a_page(cli: Cli) -> None:
     assert cli("report", "out/first").returncode == 0
@@ -67,6 +69,7 @@ def test_two_sources_of_one_name_do_not_share_a_page(cli: Cli) -> None:
     assert "out/report/first/index.html: is the report of other results" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_demonstration_keeps_its_page_and_takes_no_other(cli: Cli, runs: Path) -> None:
     page = runs / "out" / "report" / "index.html"
     assert cli("report", "out/first", "--out", page).returncode == 0

@@ -83,6 +83,7 @@ def test_flows_that_fill_and_drain_the_network_are_left_out() -> None:
     assert realistic.steady(flows)["start_s"].to_list() == [0.1, 0.5, 0.9]
 
 
+@pytest.mark.slow
 def test_fig_3_is_run_checked_and_drawn(tmp_path: Path) -> None:
     found = reproduce.reproduce("ec4/fig03", out=tmp_path, processes=1)
     by = {one.claim.id: one for one in found.findings}

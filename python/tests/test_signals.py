@@ -88,7 +88,11 @@ def check(number: signal.Signals, steps: int, folder: Path) -> None:
     assert codes.count(SIGNALS[number]) > steps / 2
 
 
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGINT, *(pytest.param(one, marks=pytest.mark.slow) for one in SIGNALS if one != signal.SIGINT)],
+    ids=lambda number: number.name,
+)
 def test_a_signal_at_any_step_of_a_run_is_one_line_and_leaves_results_whole(
     number: signal.Signals, tmp_path: Path
 ) -> None:

@@ -101,30 +101,35 @@ def test_a_constant_of_a_figure_makes_the_figures_stale_that_measure_by_it_and_n
     assert measured == pages == scenarios == {"expresspass/fig10", "hotnets/fig03"}
 
 
+@pytest.mark.slow
 def test_a_constant_that_another_module_defines_counts_where_it_is_used(edit: Edit) -> None:
     measured, pages, _ = edit(("reproduce/quantities.py", "84, 1538, 1460", "84, 1542, 1460"))
     assert {"expresspass/fig10", "hotnets/fig09"} <= measured
     assert "pac" not in papers(measured | pages)
 
 
+@pytest.mark.slow
 def test_a_metric_that_is_reached_through_a_helper_counts(edit: Edit) -> None:
     measured, _, _ = edit(("metrics.py", '(table["timeouts"] > 0)', '(table["timeouts"] > 1)'))
     assert {"pac/fig07", "pac/fig13"} <= measured
     assert "expresspass/fig10" not in measured
 
 
+@pytest.mark.slow
 def test_how_a_run_becomes_tables_counts_for_all_that_is_simulated(edit: Edit) -> None:
     measured, pages, _ = edit(("tables.py", "texts.gather(pl.Series(values))", "texts.gather(pl.Series(values) + 0)"))
     assert len(measured) > 50
     assert pages == set()
 
 
+@pytest.mark.slow
 def test_a_file_that_a_scenario_names_is_part_of_it(edit: Edit) -> None:
     measured, _, scenarios = edit(("reproduce/pac/core.txt", "\n", "\n\n"))
     assert measured == set()
     assert scenarios == {"pac/fig09", "pac/readings"}
 
 
+@pytest.mark.slow
 def test_what_draws_a_picture_makes_pages_stale_and_no_measurement(edit: Edit) -> None:
     measured, pages, _ = edit(("reproduce/look.py", "ncols=columns", "ncols=1 * columns"))
     assert measured == set()
@@ -142,6 +147,7 @@ def test_prose_and_claims_make_their_pages_stale_and_no_measurement(edit: Edit) 
     assert {"pacc/fig01", "pacc/fig07"} < pages
 
 
+@pytest.mark.slow
 def test_comments_and_docstrings_of_code_make_nothing_stale(edit: Edit) -> None:
     stale = edit(
         ("metrics.py", "NaN of nothing.", "NaN if there is none."),

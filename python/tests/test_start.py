@@ -73,7 +73,9 @@ def check(call: list[str], moments: int, folder: Path) -> None:
         assert done.stderr == f"clearway: {interruption()}\n", where
 
 
-@pytest.mark.parametrize("call", CALLS, ids=" ".join)
+@pytest.mark.parametrize(
+    "call", [pytest.param(call, marks=pytest.mark.slow) if "report" in call else call for call in CALLS], ids=" ".join
+)
 def test_ctrl_c_while_modules_are_loaded_is_one_line(call: list[str], tmp_path: Path) -> None:
     check(call, MOMENTS, tmp_path)
 

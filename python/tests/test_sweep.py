@@ -383,7 +383,9 @@ def command(path: Path, *more: object) -> list[str]:
     return [sys.executable, "-m", "clearway", "sweep", str(path), "--quiet", *map(str, more)]
 
 
-@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize(
+    "stop", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)], ids=["SIGKILL", "SIGINT"]
+)
 def test_a_sweep_that_is_stopped_goes_on_and_ends_in_the_same_bytes(stop: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SMALL)
     path = tmp_path / "sweep.toml"

@@ -108,6 +108,7 @@ def test_a_point_that_takes_longer_than_its_limit_fails_in_a_line_and_the_others
     assert clearway.load_sweep(tmp_path / "out" / "three").failures.height == 1
 
 
+@pytest.mark.slow
 def test_a_point_that_takes_more_memory_than_its_limit_fails_in_a_line_and_the_others_go_on(tmp_path: Path) -> None:
     path = sweep_file(tmp_path, LARGE)
     found = clearway.sweep(path, out=tmp_path / "out" / "three", processes=1, point_memory="100 MB")

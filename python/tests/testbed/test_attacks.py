@@ -70,6 +70,7 @@ def test_forged_and_replayed_frames_are_refused_with_their_reasons_and_move_noth
     assert moving.wait().stall_s < STALL_S
 
 
+@pytest.mark.slow
 def test_a_credit_that_comes_again_releases_nothing_though_it_is_true_to_the_last_byte(trio: Network) -> None:
     one, two, evil = trio.hosts
     daemons = both([one, two])
@@ -122,6 +123,7 @@ def meanwhile(tap: Tap, frames: Iterator[bytes | Control], per_second: float) ->
         thread.join()
 
 
+@pytest.mark.slow
 def test_thousands_of_malformed_frames_a_second_are_counted_and_the_transfer_goes_on(trio: Network) -> None:
     one, two, evil = trio.hosts
     daemons = both([one, two])

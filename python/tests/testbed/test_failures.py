@@ -27,7 +27,11 @@ ENDS = pytest.mark.parametrize("end", [pytest.param(0, id="sender"), pytest.para
 
 @pytest.mark.parametrize(
     "killed",
-    [pytest.param((0,), id="sender"), pytest.param((1,), id="receiver", marks=FULL), pytest.param((0, 1), id="both")],
+    [
+        pytest.param((0,), id="sender"),
+        pytest.param((1,), id="receiver", marks=FULL),
+        pytest.param((0, 1), id="both", marks=pytest.mark.slow),
+    ],
 )
 def test_a_killed_daemon_leaves_the_connection_alive_and_credits_flow_again_once_it_is_back(
     build: Build, killed: tuple[int, ...]
@@ -138,6 +142,7 @@ def test_a_nic_that_is_removed_ends_the_daemon_with_a_clear_error_and_its_rules_
     assert "NFQUEUE" not in host.run("iptables-save")
 
 
+@pytest.mark.slow
 @ENDS
 def test_a_pause_of_the_daemon_is_followed_by_no_burst_and_the_connection_goes_on(build: Build, end: int) -> None:
     net = build()
@@ -212,6 +217,7 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 """
 
 
+@pytest.mark.slow
 def test_a_clock_of_the_day_that_jumps_disturbs_nothing(
     build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

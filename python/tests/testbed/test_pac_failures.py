@@ -31,6 +31,7 @@ def test_pac_killed_in_mid_flow_leaves_the_connection_alive_and_holds_acknowledg
     assert stats(daemon)['socket_packets_total{kind="packets_held"}'] > 100
 
 
+@pytest.mark.slow
 def test_pac_goes_on_after_a_flap_of_the_link_a_pause_and_malformed_frames(build: Build) -> None:
     net = build(hosts=3)
     one, two, evil = net.hosts

@@ -78,7 +78,7 @@ def test_a_host_without_a_daemon_gets_plain_tcp_at_once(build: Build) -> None:
     assert transfer(net) > 0.4 * net.shape.plain_goodput_bps
 
 
-@pytest.mark.parametrize("who", [0, 1], ids=["receiver", "sender"])
+@pytest.mark.parametrize("who", [0, pytest.param(1, marks=pytest.mark.slow)], ids=["receiver", "sender"])
 def test_a_daemon_killed_and_started_again_in_mid_flow_harms_no_byte(build: Build, who: int) -> None:
     net = build()
     daemons = EXPRESSPASS.start(net.hosts)

@@ -173,6 +173,14 @@ mod tests {
     }
 
     #[test]
+    fn marked_echoes_are_counted_until_they_are_taken() {
+        let mut meter = LossMeter::new(0);
+        assert_eq!(meter.take_marked(), 0);
+        (0..3).for_each(|_| meter.on_mark());
+        assert_eq!((meter.take_marked(), meter.take_marked()), (3, 0));
+    }
+
+    #[test]
     fn credits_lost_before_the_first_echo_count() {
         let mut meter = LossMeter::new(0);
         meter.start(100);

@@ -40,3 +40,22 @@ pub struct QueuedPacket {
     /// The marks.
     pub marks: Marks,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_viewer_sees_each_mark_of_a_packet_by_itself_and_no_other_flag() {
+        for (flags, is_marked, is_retransmission) in [
+            (Flags::NONE, false, false),
+            (Flags::ECN_CE, true, false),
+            (Flags::RETRANSMIT, false, true),
+            (Flags::ECN_CE.with(Flags::RETRANSMIT), true, true),
+            (Flags::ECN_CAPABLE.with(Flags::LAST).with(Flags::EXTRA), false, false),
+        ] {
+            let marks = Marks::of(flags);
+            assert_eq!((marks.is_marked(), marks.is_retransmission()), (is_marked, is_retransmission));
+        }
+    }
+}
