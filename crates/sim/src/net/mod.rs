@@ -21,6 +21,7 @@
 //! | `slab.rs`, `queue.rs`, `paths.rs`, `books.rs`, `drops.rs`, `drop_reason.rs` | packets, their paths, the count of them, and why they are dropped |
 //! | `tables.rs`, `forward.rs` | the tables by which switches forward packets that may take several paths |
 //! | `unseen.rs` | the packets that enter or leave without any of their ends |
+//! | `trims.rs` | the trimming of ports: limits of queues that cut packets |
 //! | `tap.rs` | what ports tell the recorder of a trace |
 //! | `recut.rs` | a run that goes on in other parts than those in which it was |
 //! | `build.rs`, `fetch.rs` | making a network from a model; fetching ahead into the cache |
@@ -64,6 +65,7 @@ pub mod spread;
 mod tables;
 mod tap;
 pub mod totals;
+mod trims;
 mod unseen;
 
 pub use build::horizon;

@@ -16,6 +16,7 @@ use super::plain::PlainQueue;
 use super::port::Port;
 use super::scheduler::Arbiter;
 use super::slab::{Addition, RoutedPacket, Slab};
+use super::trims::AllTrims;
 use super::unseen::Unseen;
 use crate::classes::Lanes;
 use crate::engine::{Agenda, EventKind};
@@ -70,6 +71,8 @@ pub struct Network {
     pub(super) losses: IdVec<LossId, Loss>,
     /// The mechanisms at ports.
     pub(super) mechanisms: Mechanisms,
+    /// The trimming of ports; none where nothing trims.
+    pub(super) trims: AllTrims,
     /// The size on the wire of a notification that a switch sends.
     pub(super) cnp_wire: u32,
     /// The paths of all flows.

@@ -88,6 +88,7 @@ fn take_part(
         arbiter: _,
         losses: _,
         mechanisms: _,
+        trims: _,
         // These follow from the model.
         lone_class: _,
         lanes: _,
@@ -215,6 +216,9 @@ impl Network {
         }
         if let Some((own, was)) = own.special.mechanism.zip(was.special.mechanism) {
             swap(&mut self.mechanisms[own], &mut old.mechanisms[was]);
+        }
+        if let (Some(own), Some(was)) = (self.trims.get_mut(port), old.trims.get_mut(port)) {
+            swap(own, was);
         }
         self.arbiter.take_over(port, &mut old.arbiter);
         if let Some(drops) = old.drops.get(port) {

@@ -94,6 +94,7 @@ choice! {
         Notices = "notices",
         Drops = "drops",
         Marks = "marks",
+        Trims = "trims",
         CreditDrops = "credit-drops",
         Pauses = "pauses",
     }

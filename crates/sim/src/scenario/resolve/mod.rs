@@ -10,6 +10,7 @@ mod ports;
 mod samples;
 mod traces;
 mod traffic;
+mod trimming;
 mod write;
 
 #[cfg(test)]
@@ -100,7 +101,8 @@ pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> R
     let needs = AllNeeds::of(parts.iter().map(|part| &part.traffic.transport));
     let ports = resolve_ports(document, &needs, tables, parts, topology, *framing)?;
     let has_credits = ports.model.switch.credit.is_some();
-    let has = Has { credits: has_credits, flow_control: ports.model.pfc.is_some() };
+    let trimming = ports.model.switch.classes.iter().any(|class| class.trim.is_some());
+    let has = Has { credits: has_credits, flow_control: ports.model.pfc.is_some(), trimming };
     let (faults, fault_tables) = read_faults(document, topology, root.stop)?;
     let (loss, loss_tables) = read_loss(document, topology)?;
     let measure = read_measure(document, root.stop)?;
