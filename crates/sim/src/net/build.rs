@@ -1,5 +1,6 @@
 //! An idle network, built from a model.
 
+use super::adaptive::Adaptive;
 use super::admission::Admission;
 use super::books::Books;
 use super::credits::Credits;
@@ -25,6 +26,7 @@ use crate::model::{Class, Model, PortModel, Traffic};
 use crate::trace::Recorder;
 use clearway_proto::port::{MarkAt, Trimmer};
 use clearway_proto::{AnyMechanismConfig, Entity, Order, Rng};
+use clearway_topology::routing::Policy;
 use clearway_topology::{NodeId, PortId};
 use clearway_units::{Bytes, Span, Time};
 
@@ -72,6 +74,7 @@ impl Network {
             mechanisms: Mechanisms::new(),
             trims: AllTrims::new(),
             cnp_wire: model.framing.wire(0),
+            adaptive: Adaptive::new(model),
             paths: Paths::default(),
             notified: Notified::default(),
             unseen: Unseen::default(),
@@ -79,6 +82,7 @@ impl Network {
             tap: Recorder::new(model),
             exchange: None,
         };
+        net.paths.tables.keeps_paths = model.routing == Policy::Entropy;
         net.lone_class = net.arbiter.only(false).filter(|_| matches!(net.memory, Memory::Apart));
         let may_be_plain = net.may_be_plain(model);
         let orders = model.orders();

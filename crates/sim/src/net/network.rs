@@ -1,6 +1,7 @@
 //! The network: packets enter it, move from port to port, and leave it when they reach their host or are dropped. What a port
 //! does with a packet is its pipeline (`pipeline/`).
 
+use super::adaptive::Adaptive;
 use super::books::Books;
 use super::credits::Credits;
 use super::data_queue::DataQueue;
@@ -75,6 +76,8 @@ pub struct Network {
     pub(super) trims: AllTrims,
     /// The size on the wire of a notification that a switch sends.
     pub(super) cnp_wire: u32,
+    /// What switches know to route adaptively, if they do.
+    pub(super) adaptive: Option<Box<Adaptive>>,
     /// The paths of all flows.
     pub paths: Paths,
     /// The flows that mechanisms may notify.

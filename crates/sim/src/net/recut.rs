@@ -94,6 +94,7 @@ fn take_part(
         lanes: _,
         at_switches: _,
         cnp_wire: _,
+        adaptive: _,
         // All parts had the same copies.
         paths: _,
         notified: _,

@@ -1,5 +1,6 @@
 //! The needs of all transports of a network at its ports, and the classes of packets that follow from them.
 
+use crate::scenario::field::Routing;
 use clearway_proto::{
     Acks, AnyMechanismConfig, AnyTransport, CreditNeeds, MarkingNeeds, Needs, TrimmingNeeds,
 };
@@ -126,6 +127,11 @@ impl AllNeeds {
             all.mechanisms.extend(transport.mechanism().map(|mechanism| (name, mechanism)));
         }
         all
+    }
+
+    /// Returns the rule that chooses paths where the scenario names none.
+    pub fn routing(&self) -> Routing {
+        if self.entropy && self.credits.is_empty() { Routing::Entropy } else { Routing::SymmetricEcmp }
     }
 
     /// Returns the classes ahead of data: one for CNPs, and one for each way of acknowledgements that asks for it.

@@ -22,6 +22,7 @@ use clearway_proto::port::CreditShaping;
 use clearway_proto::{AnyTransport, CreditNeeds, Framing};
 use clearway_schema::{Auto, Declared};
 use clearway_topology::Topology;
+use clearway_topology::routing::Policy;
 use std::fmt::Debug;
 
 /// The limit on a bucket times the bytes of a credit and its frame, since a token bucket is counted in 64 bits
@@ -145,6 +146,8 @@ pub(crate) struct PortModels {
     pub host: PortModel,
     /// The flow control of links into switches, if there is any.
     pub pfc: Option<Pfc>,
+    /// The policy by which paths are chosen where the scenario names none.
+    pub routing: Policy,
 }
 
 /// Returns the ports that transports get without any key of a scenario, but that the queues of switches have no limit:
@@ -258,6 +261,7 @@ pub(super) fn resolve_ports(
         mechanism: None,
     };
     let tables = PortTables { switch, classes, credit_classes, host };
-    let model = PortModels { switch: switch_port, host: host_port, pfc };
+    let routing = needs.routing().policy();
+    let model = PortModels { switch: switch_port, host: host_port, pfc, routing };
     Ok(Ports { tables, mechanism: mechanism.written, model, parts })
 }

@@ -26,12 +26,16 @@ declare! {
 declare! {
     /// The sizes of packets and the choice of paths.
     pub table Network {
-        /// The rule that chooses paths. `"symmetric-ecmp"`: one path for a flow, with the same links in both
+        /// The rule that chooses paths. `"auto"`: `"entropy"` if a transport of the scenario chooses paths by entropy and none
+        /// uses credits, which must take the path of their data; else `"symmetric-ecmp"`. `"symmetric-ecmp"`: one path for a flow, with the same links in both
         /// directions. `"ecmp"`: one path for each direction of a flow, chosen independently. `"spray"`: a
         /// shortest path for every packet, each switch of which picks its next hop by a hash of the flow and of 16 bits of
-        /// entropy that the packet carries, at random or as its transport sets them. `"ns2-xpass"`: one path for a flow, with the same links in both directions,
+        /// entropy that the packet carries, at random or as its transport sets them. `"entropy"`: as `"spray"`, but packets whose
+        /// transport sets no entropy take one path for each direction of a flow. `"adaptive"`: as `"spray"`, but each switch
+        /// takes the next hop whose queue is shortest, by four levels (below 5, 10 and 20 % of the limit, and above), and packets
+        /// below 100 B go by the hash. `"ns2-xpass"`: one path for a flow, with the same links in both directions,
         /// by the hash of the ExpressPass authors' ns-2 code of the flow's place in its list.
-        routing: Routing = "symmetric-ecmp";
+        routing: Auto<Routing> = "auto";
         /// The largest payload of a data packet (the MSS).
         payload: Bytes = "1460 B" in "64 B" to "16 KB";
         /// The bytes that packets carry besides payload. `"ethernet"`: the headers of TCP and IPv4, Ethernet's header
