@@ -76,7 +76,8 @@ impl Simulation {
                 .switch
                 .mechanism
                 .as_ref()
-                .is_some_and(|mechanism| mechanism.info().sends_cnps || mechanism.info().returns),
+                .is_some_and(|mechanism| mechanism.info().sends_cnps || mechanism.info().returns)
+                || model.switch.classes.iter().any(Class::returns),
             network_rtt: network_rtt(model),
             barrier: None,
             standstill: Standstill::new(model),
