@@ -43,6 +43,7 @@ pub mod testing;
 mod transport;
 #[cfg(feature = "trials")]
 pub mod trials;
+pub mod uec;
 
 pub use agent::{Agent, AgentEnv, AgentPacket, AgentScope, AgentStats, NoAgent, Side};
 pub use endpoint::{
