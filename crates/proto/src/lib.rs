@@ -21,6 +21,7 @@ mod agent;
 pub mod blast;
 pub mod ec4;
 mod endpoint;
+pub mod entropy;
 pub mod expresspass;
 pub mod ictcp;
 mod mechanism;
@@ -42,6 +43,7 @@ pub mod testing;
 mod transport;
 #[cfg(feature = "trials")]
 pub mod trials;
+pub mod uec;
 
 pub use agent::{Agent, AgentEnv, AgentPacket, AgentScope, AgentStats, NoAgent, Side};
 pub use endpoint::{

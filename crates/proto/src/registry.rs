@@ -433,6 +433,9 @@ transports! {
     ExpressPassHotnets16 = crate::expresspass::hotnets::Hotnets16;
     NaiveCredit = crate::expresspass::naive::NaiveCredit;
     Ec4 = crate::ec4::Ec4;
+    UecNscc = crate::uec::UecNscc;
+    UecRccc = crate::uec::UecRccc;
+    Uec = crate::uec::Uec;
     #[cfg(feature = "trials")]
     HomaTrial = crate::trials::homa::Homa;
     #[cfg(feature = "trials")]

@@ -1,0 +1,120 @@
+//! The construction of the three transports, whose parameters say which of window and credit they have.
+
+use super::config::{Groups, PacerConfig};
+use super::params::{
+    BOTH_PROFILES, BaseRtt, BothParams, NSCC_PROFILES, NsccParams, RCCC_PROFILES, RcccParams,
+};
+use super::rate::RateControl;
+use super::window::{Nscc, NsccConfig};
+use super::{Pacer, Receiver, Sender};
+use crate::agent::{AgentEnv, AgentScope};
+use crate::endpoint::Env;
+use crate::mechanism::NoMechanism;
+use crate::needs::{Acks, MarkingNeeds, Needs};
+use crate::transport::{Checked, Family, Transport};
+use clearway_schema::{Declared, Profile};
+use clearway_units::Span;
+use std::marker::PhantomData;
+
+/// The parameters of a transport of Ultra Ethernet, from which [`Uec`] makes the transport.
+pub trait Mode: Declared + Default {
+    /// The name of the transport; see [`Transport::NAME`].
+    const NAME: &'static str;
+    /// A sentence on what the transport is; see [`Transport::SUMMARY`].
+    const SUMMARY: &'static str;
+    /// The named sets of parameters; see [`Transport::PROFILES`].
+    const PROFILES: &'static [Profile];
+    /// The scope of its agents; see [`Transport::AGENT`].
+    const AGENT: AgentScope;
+    /// Returns the parameters by what they are of.
+    fn groups(&self) -> Groups<'_>;
+}
+
+impl Mode for NsccParams {
+    const NAME: &'static str = "uec-nscc";
+    const SUMMARY: &'static str =
+        "Ultra Ethernet's NSCC: a sender's window by marks and delays, a path for each packet";
+    const PROFILES: &'static [Profile] = NSCC_PROFILES;
+    const AGENT: AgentScope = AgentScope::NONE;
+
+    fn groups(&self) -> Groups<'_> {
+        Groups { common: &self.common, window: Some(&self.window), credit: None }
+    }
+}
+
+impl Mode for RcccParams {
+    const NAME: &'static str = "uec-rccc";
+    const SUMMARY: &'static str =
+        "Ultra Ethernet's RCCC: a receiver's credit by paced pulls, a path for each packet";
+    const PROFILES: &'static [Profile] = RCCC_PROFILES;
+    const AGENT: AgentScope = AgentScope::ALL;
+
+    fn groups(&self) -> Groups<'_> {
+        Groups { common: &self.common, window: None, credit: Some(&self.credit) }
+    }
+}
+
+impl Mode for BothParams {
+    const NAME: &'static str = "uec";
+    const SUMMARY: &'static str =
+        "Ultra Ethernet with both: NSCC's window and RCCC's credit, a path for each packet";
+    const PROFILES: &'static [Profile] = BOTH_PROFILES;
+    const AGENT: AgentScope = AgentScope::ALL;
+
+    fn groups(&self) -> Groups<'_> {
+        Groups { common: &self.common, window: Some(&self.window), credit: Some(&self.credit) }
+    }
+}
+
+/// The transport of Ultra Ethernet whose parameters are `M`.
+pub struct Uec<M>(PhantomData<M>);
+
+impl<M: Mode> Transport for Uec<M> {
+    type Params = M;
+    type Sender = Sender;
+    type Receiver = Receiver;
+    type Agent = Pacer;
+    type Mechanism = NoMechanism;
+    const NAME: &'static str = M::NAME;
+    const SUMMARY: &'static str = M::SUMMARY;
+    const SOURCE: &'static str = "Ultra Ethernet Specification 1.0.3, sec. 3.6; uet-htsim 40ccb05";
+    const CHECKED: Checked = Checked::Code(
+        "The completion times of idle flows under the profile `htsim` are those of the consortium's simulator (uet-htsim 40ccb05); \
+         incasts and permutations have not been compared. The text of the specification was read in part, at second hand.",
+    );
+    const PROFILES: &'static [Profile] = M::PROFILES;
+    const AGENT: AgentScope = M::AGENT;
+    const FAMILY: Family = Family::Credit;
+
+    fn needs(params: &M) -> Needs {
+        needs(params.groups())
+    }
+
+    fn sender(params: &M, env: &Env) -> Sender {
+        let groups = params.groups();
+        let window = groups.window.map(|window| {
+            let config = NsccConfig::new(groups.common, window, env, groups.credit.is_some());
+            let of_path = window.base_rtt == BaseRtt::Path;
+            let base_rtt = if of_path { env.base_rtt } else { env.network_rtt };
+            Nscc::new(config, base_rtt.max(Span::from_ps(1)))
+        });
+        Sender::new(groups.sender(env), window)
+    }
+
+    fn receiver(params: &M, env: &Env) -> Receiver {
+        Receiver::new(params.groups().receiver(env))
+    }
+
+    fn agent(params: &M, env: &AgentEnv) -> Option<Pacer> {
+        let groups = params.groups();
+        let credit = groups.credit?;
+        let control =
+            credit.oversubscribed_cc.then(|| RateControl::new(credit, env.network_rtt, env.rng.clone()));
+        Some(Pacer::new(PacerConfig::new(&groups, credit, env), control))
+    }
+}
+
+/// Returns what the packets of a transport need at ports. Acknowledgements, pulls and requests go ahead of data.
+fn needs(_: Groups<'_>) -> Needs {
+    Needs { marking: Some(MarkingNeeds::Step), acks: Acks::OwnClass, ..Needs::NOTHING }
+}

@@ -1,0 +1,71 @@
+//! The congestion control of Ultra Ethernet: NSCC, a window that a sender steers by marks and delays; RCCC, credit that a
+//! receiver grants by pulls; and both at once. Senders choose a path for each packet, and switches cut packets to their headers
+//! where queues are full.
+//!
+//! | transport | sender's window | receiver's credit |
+//! |---|---|---|
+//! | [`UecNscc`] | yes | no |
+//! | [`UecRccc`] | no | yes |
+//! | [`Uec`] | yes | yes: a packet needs both |
+//!
+//! | part | purpose |
+//! |---|---|
+//! | [`Sender`] | numbers packets, sends what window and credit permit, repeats what is lost |
+//! | [`Nscc`](window::Nscc) | the window |
+//! | [`Receiver`] | keeps account of packets in any order, acknowledges some at a time, and reports cut ones at once |
+//! | [`Pacer`] | the agent of a host: paces the pulls of all flows that arrive, and divides the demand of those that leave |
+//!
+//! Sources: Ultra Ethernet Specification 1.0.3, sec. 3.6.12 to 3.6.14, as far as it could be read, and the consortium's simulator
+//! (uet-htsim 40ccb05). The parameters follow the specification where both are known and differ; the profile `htsim` is the
+//! simulator alone.
+//!
+//! # Deviations
+//! - A flow is a stream of bytes: packets do not end where a write ended, as those of the simulator end with a message.
+//! - The simulator's 32-bit counter of increases, which overflows above 400 Gbps, has 64 bits.
+//! - A receiver answers in the instant in which a packet arrives, so that no `Service_Time` is taken off samples (UE-2), and all
+//!   negative acknowledgements are of packets that were cut (UE-11).
+//! - Round-trip times are kept to the picosecond, not to 128 ns.
+//! - A packet that was sent again gives no sample of the round-trip time when it is reported cut, for the report may be of the
+//!   first one.
+//! - A sender has one pull request on its way at most. One to which nobody answers is sent again; so is one when a sender has
+//!   data, may send none, and has nothing on its way, since a pull may have been lost. The simulator loses none.
+//! - Bounds of windows, credit and the timeout follow from the rate of the host's link, but gains and the timeout's queues from
+//!   that of the slowest link on the path.
+
+mod arrived;
+mod config;
+mod credit;
+mod family;
+mod pacer;
+pub mod params;
+mod rate;
+mod receiver;
+mod records;
+mod sender;
+mod sleek;
+pub mod window;
+
+pub use family::{Mode, Uec as OfMode};
+pub use pacer::Pacer;
+pub use params::{BothParams, NsccParams, RcccParams};
+pub use receiver::Receiver;
+pub use sender::Sender;
+
+use crate::packet::Flags;
+
+/// The transport `uec-nscc`.
+pub type UecNscc = OfMode<NsccParams>;
+/// The transport `uec-rccc`.
+pub type UecRccc = OfMode<RcccParams>;
+/// The transport `uec`.
+pub type Uec = OfMode<BothParams>;
+
+/// Data: the sender may have to wait after this packet, and asks for an acknowledgement at once.
+const ASKS: Flags = Flags::EMPTY;
+/// An acknowledgement: it answers a probe, whose number it tells.
+const OF_PROBE: Flags = Flags::EMPTY;
+/// An acknowledgement: it answers a packet that was sent again.
+const OF_REPEAT: Flags = Flags::CWR;
+
+#[cfg(test)]
+mod tests;

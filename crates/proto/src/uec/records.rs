@@ -1,0 +1,274 @@
+//! The records of packets that a sender has sent and that are not known to have arrived with all before them.
+
+use super::window::Sample;
+use clearway_units::Time;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// What is known of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum State {
+    /// It is on its way, for all that is known.
+    Flying,
+    /// It is lost, and waits to be sent again.
+    Lost,
+    /// It has arrived.
+    Arrived,
+    /// It is a pull request (RTS), which carries no data, and on its way.
+    Asking,
+}
+
+/// The record of a packet. There are as many as a window has packets, so it is small: its payload ends where that of the next
+/// one begins.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// The time at which it was sent last.
+    pub sent: Time,
+    /// The offset of its first byte, without all but the lowest 32 bits.
+    offset: u32,
+    /// The entropy with which it was sent last.
+    pub entropy: u16,
+    /// The number of times that it was sent again.
+    pub repeats: u8,
+    /// What is known of it.
+    state: State,
+}
+
+/// The records of a flow's packets, by number. All packets before the first one have arrived.
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+pub struct Records {
+    ring: VecDeque<Record>,
+    /// The number of the first packet.
+    base: u32,
+    /// The offset of its first byte.
+    offset: u64,
+    /// The offset after the last byte that was ever sent.
+    end: u64,
+    /// The number of packets of data that are flying.
+    flying: u32,
+    /// The number of pull requests that are on their way.
+    asking: u32,
+    /// The number of packets that are lost.
+    lost: u32,
+    /// The place of the first of them.
+    first_lost: u32,
+}
+
+impl Records {
+    /// Adds the record of a new packet with so much payload, which is flying or asking. Returns its number.
+    pub fn push(&mut self, payload: u32, entropy: u16, state: State, now: Time) -> u32 {
+        let psn = self.next();
+        self.ring.push_back(Record { sent: now, offset: self.end as u32, entropy, repeats: 0, state });
+        self.end += u64::from(payload);
+        self.note(state, 1);
+        psn
+    }
+
+    /// Returns the number of the next packet.
+    pub fn next(&self) -> u32 {
+        self.base.wrapping_add(self.ring.len() as u32)
+    }
+
+    /// Returns the number of the first packet that is not known to have arrived.
+    pub fn base(&self) -> u32 {
+        self.base
+    }
+
+    /// Returns the offset of the first byte that is not known to have arrived.
+    pub fn acknowledged(&self) -> u64 {
+        self.offset
+    }
+
+    /// Returns the offset after the last byte that was ever sent.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Returns true if all packets have arrived.
+    pub fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+
+    /// Returns the number of packets of data that are on their way.
+    pub fn flying(&self) -> u32 {
+        self.flying
+    }
+
+    /// Returns true if something is on its way of which the receiver is to tell.
+    pub fn awaits(&self) -> bool {
+        self.flying + self.asking > 0
+    }
+
+    /// Returns true if a pull request is on its way.
+    pub fn asks(&self) -> bool {
+        self.asking > 0
+    }
+
+    /// Returns the number of packets that are lost.
+    pub fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// Returns the place of the first packet that is lost.
+    pub fn first_lost(&self) -> Option<usize> {
+        (self.lost > 0).then_some(self.first_lost as usize)
+    }
+
+    /// Returns the place of the packet with this number, if it has a record.
+    pub fn place(&self, psn: u32) -> Option<usize> {
+        let place = psn.wrapping_sub(self.base) as usize;
+        (place < self.ring.len()).then_some(place)
+    }
+
+    /// Returns the number of the packet at a place.
+    pub fn psn(&self, place: usize) -> u32 {
+        self.base.wrapping_add(place as u32)
+    }
+
+    /// Returns the number of places.
+    pub fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// Returns the record at a place, and what is known of its packet.
+    pub fn get(&self, place: usize) -> (&Record, State) {
+        let record = &self.ring[place];
+        (record, record.state)
+    }
+
+    /// Returns the offset of the first byte of the packet at a place, and the number of its bytes.
+    pub fn bytes(&self, place: usize) -> (u64, u32) {
+        let low = self.ring[place].offset;
+        let next = self.ring.get(place + 1).map_or(self.end as u32, |record| record.offset);
+        (self.offset + u64::from(low.wrapping_sub(self.offset as u32)), next.wrapping_sub(low))
+    }
+
+    /// Returns the measurement of an answer to the packet with this number, if it is a valid one: that of the only packet with
+    /// the number, or of the only repeat.
+    pub fn sample(&self, psn: u32, of_repeat: bool, now: Time) -> Option<Sample> {
+        let (record, state) = self.get(self.place(psn)?);
+        let is_on_its_way = matches!(state, State::Flying | State::Asking);
+        let is_clear = is_on_its_way && record.repeats == u8::from(of_repeat);
+        let rtt = now.saturating_since(record.sent);
+        is_clear.then_some(Sample { rtt, lowers: state == State::Flying })
+    }
+
+    /// Records that the packet at a place is lost. It must be flying.
+    pub fn lose(&mut self, place: usize) {
+        let record = &mut self.ring[place];
+        debug_assert!(record.state == State::Flying, "only data on its way gets lost");
+        record.state = State::Lost;
+        self.flying -= 1;
+        self.first_lost = if self.lost == 0 { place as u32 } else { self.first_lost.min(place as u32) };
+        self.lost += 1;
+    }
+
+    /// Records that the packet at a place was sent again, and is flying.
+    pub fn repeat(&mut self, place: usize, entropy: u16, now: Time) {
+        let record = &mut self.ring[place];
+        (record.sent, record.entropy, record.repeats) = (now, entropy, record.repeats.saturating_add(1));
+        if record.state == State::Lost {
+            record.state = State::Flying;
+            self.note(State::Lost, -1);
+            self.note(State::Flying, 1);
+            self.find_lost(place);
+        }
+    }
+
+    /// Lets the time of the packet at a place begin anew.
+    pub fn restart(&mut self, place: usize, now: Time) {
+        self.ring[place].sent = now;
+    }
+
+    /// Records that the packet at a place has arrived. Returns what was known of it before.
+    pub fn arrive(&mut self, place: usize) -> State {
+        let record = &mut self.ring[place];
+        let was = std::mem::replace(&mut record.state, State::Arrived);
+        self.note(was, -1);
+        if was == State::Lost {
+            self.find_lost(place);
+        }
+        was
+    }
+
+    /// Drops the records of the first packets, as long as these have arrived.
+    pub fn drop_arrived(&mut self) {
+        let arrived = self.ring.iter().take_while(|record| record.state == State::Arrived).count();
+        if arrived == 0 {
+            return;
+        }
+        self.offset = if arrived < self.ring.len() { self.bytes(arrived).0 } else { self.end };
+        self.ring.drain(..arrived);
+        self.base = self.base.wrapping_add(arrived as u32);
+        self.first_lost = self.first_lost.saturating_sub(arrived as u32);
+    }
+
+    /// Counts one packet more or less of a state.
+    fn note(&mut self, state: State, by: i32) {
+        let count = match state {
+            State::Flying => &mut self.flying,
+            State::Asking => &mut self.asking,
+            State::Lost => &mut self.lost,
+            State::Arrived => return,
+        };
+        *count = count.wrapping_add_signed(by);
+    }
+
+    /// Looks for the first packet that is lost, after the one at a place no longer is.
+    fn find_lost(&mut self, place: usize) {
+        if self.lost > 0 && self.first_lost as usize == place {
+            let rest = self.ring.range(place..).position(|record| record.state == State::Lost);
+            self.first_lost = (place + rest.expect("some packet is lost")) as u32;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three() -> Records {
+        let mut records =
+            Records { base: u32::MAX, offset: 0xffff_fff0, end: 0xffff_fff0, ..Records::default() };
+        for payload in [100, 50, 7] {
+            records.push(payload, 3, State::Flying, Time::from_ps(5));
+        }
+        records
+    }
+
+    #[test]
+    fn numbers_and_offsets_pass_32_bits() {
+        let records = three();
+        let bytes: Vec<_> = (0..3).map(|place| records.bytes(place)).collect();
+        assert_eq!(bytes, [(0xffff_fff0, 100), (0x1_0000_0054, 50), (0x1_0000_0086, 7)]);
+        assert_eq!((records.psn(0), records.psn(1), records.next()), (u32::MAX, 0, 2));
+        assert_eq!([u32::MAX, 1, 2, 77].map(|psn| records.place(psn)), [Some(0), Some(2), None, None]);
+        assert_eq!(records.end(), 0x1_0000_008d);
+    }
+
+    #[test]
+    fn the_first_lost_packet_is_found_whatever_becomes_of_the_others() {
+        let mut records = three();
+        [2, 0, 1].into_iter().for_each(|place| records.lose(place));
+        assert_eq!((records.first_lost(), records.lost(), records.flying()), (Some(0), 3, 0));
+        records.repeat(0, 9, Time::from_ps(8));
+        assert_eq!((records.first_lost(), records.get(0).0.repeats), (Some(1), 1));
+        assert_eq!(records.arrive(1), State::Lost);
+        assert_eq!(records.first_lost(), Some(2));
+        assert_eq!(records.arrive(0), State::Flying);
+        records.drop_arrived();
+        assert_eq!(
+            (records.base(), records.acknowledged(), records.first_lost()),
+            (1, 0x1_0000_0086, Some(0))
+        );
+        records.arrive(0);
+        records.drop_arrived();
+        assert_eq!((records.is_empty(), records.acknowledged()), (true, records.end()));
+        assert_eq!((records.first_lost(), records.flying()), (None, 0));
+    }
+
+    #[test]
+    fn a_record_takes_16_bytes() {
+        assert_eq!(size_of::<Record>(), 16);
+    }
+}
