@@ -21,6 +21,7 @@ mod agent;
 pub mod blast;
 pub mod ec4;
 mod endpoint;
+pub mod entropy;
 pub mod expresspass;
 pub mod ictcp;
 mod mechanism;
