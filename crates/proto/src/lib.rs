@@ -51,7 +51,7 @@ pub use endpoint::{
 pub use mechanism::{
     Change, MechanismInfo, NoConstants, NoMechanism, PortMechanism, PortState, Reason, Sees, Verdict,
 };
-pub use needs::{Acks, CreditNeeds, MarkingNeeds, Needs};
+pub use needs::{Acks, BdpMarking, BufferNeeds, CreditNeeds, MarkingNeeds, Needs, TrimmingNeeds};
 pub use order::Order;
 pub use packet::{
     CreditAnswer, CreditRequest, Extra, Flags, HOPS_MAX, Header, Hop, Hops, Kind, Packet, SackBlock,

@@ -1,6 +1,6 @@
 //! The needs of a transport at the ports on the path of its packets.
 
-use crate::port::{CreditShaping, RedConfig};
+use crate::port::{CreditShaping, RedConfig, TrimVictim};
 use clearway_schema::choice;
 
 /// The needs of a transport at ports, which hold unless the scenario sets something else.
@@ -10,6 +10,14 @@ pub struct Needs {
     pub credits: Option<CreditNeeds>,
     /// The ECN marking of data queues, if the transport reacts to marks.
     pub marking: Option<MarkingNeeds>,
+    /// The trimming of data queues, if the ends of the transport know packets that were cut to their headers. Such a transport
+    /// needs acknowledgements in a class of their own ([`Acks::OwnClass`]), in which headers travel.
+    pub trimming: Option<TrimmingNeeds>,
+    /// The limit of data queues, if the transport is made for one that follows from the network's bandwidth-delay product.
+    pub buffer: Option<BufferNeeds>,
+    /// True if senders choose the paths of their packets by the entropy of their tags ([`Tag::entropy`](crate::Tag::entropy)),
+    /// so that packets of a flow that carry the same one take the same path.
+    pub entropy: bool,
     /// True if the transport needs a network without loss from full buffers, which priority flow control provides.
     pub lossless: bool,
     /// True if senders react to CNPs ([`Kind::Cnp`](crate::Kind::Cnp)). These then have a class of their own, in which
@@ -49,6 +57,9 @@ impl Needs {
     pub const NOTHING: Needs = Needs {
         credits: None,
         marking: None,
+        trimming: None,
+        buffer: None,
+        entropy: false,
         lossless: false,
         cnps: false,
         acks: Acks::WithData,
@@ -73,6 +84,66 @@ pub enum MarkingNeeds {
     Step,
     /// Packets are marked by RED, at random between two thresholds.
     Red(RedConfig),
+    /// As RED with a probability up to 1, between thresholds that follow from the network's bandwidth-delay product.
+    Bdp(BdpMarking),
+}
+
+/// Marks at random between two thresholds in units of the network's bandwidth-delay product (BDP), in full frames and rounded
+/// up. The BDP is that of the longest path of the network at the rate of a host's link.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct BdpMarking {
+    /// The queue up to which no packet is marked.
+    pub min: f64,
+    /// The queue above which every packet is marked. In between, the probability rises from 0 to 1.
+    pub max: f64,
+    /// True if ports of switches that lead to hosts mark too. Where receivers pace their senders, they do not.
+    pub last_hop: bool,
+}
+
+impl BdpMarking {
+    /// The thresholds of Ultra Ethernet 1.0.3, sec. 3.6.17, and of its simulator: 0.2 and 0.8, at every port.
+    pub const DEFAULT: BdpMarking = BdpMarking { min: 0.2, max: 0.8, last_hop: true };
+}
+
+/// The trimming that a transport needs: a port without room for a packet of data cuts one to its header.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TrimmingNeeds {
+    /// The size on the wire of what is left, in bytes. `None`, or a size below it: the network's smallest frame.
+    pub to: Option<u32>,
+    /// The packet that is cut.
+    pub victim: TrimVictim,
+    /// The limit of the class of headers, as a multiple of that of data.
+    pub headers: f64,
+    /// The limit of data at ports of switches that lead to hosts, as a multiple of that of other ports.
+    pub last_hop: f64,
+    /// Whether a header for which there is no room goes back to its sender. `None` if senders of the transport know no packets
+    /// that come back, so that none may.
+    pub returns: Option<bool>,
+}
+
+impl TrimmingNeeds {
+    /// The rule of NDP's simulator and its successors (htsim): a fair coin chooses between the packet that arrives and the newest
+    /// one that waits, and the class of headers may hold twice the bytes of data.
+    pub const COIN: TrimmingNeeds =
+        TrimmingNeeds { to: None, victim: TrimVictim::Coin, headers: 2.0, last_hop: 1.0, returns: None };
+    /// The rule of Ultra Ethernet 1.0.3 (sec. 3.6.17, 4.1): the packet that arrives is cut, beyond one BDP and at the last hop
+    /// beyond 1.5, and headers are dropped beyond one.
+    pub const ARRIVING: TrimmingNeeds =
+        TrimmingNeeds { victim: TrimVictim::Arriving, headers: 1.0, last_hop: 1.5, ..TrimmingNeeds::COIN };
+}
+
+/// The limit of the data queues that a transport needs, in units of the network's bandwidth-delay product.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct BufferNeeds {
+    /// The limit where queues trim.
+    pub trimming: f64,
+    /// The limit where they drop.
+    pub dropping: f64,
+}
+
+impl BufferNeeds {
+    /// One BDP where queues trim, and five where they drop.
+    pub const DEFAULT: BufferNeeds = BufferNeeds { trimming: 1.0, dropping: 5.0 };
 }
 
 /// The credit class that a transport needs.

@@ -232,6 +232,8 @@ impl Flags {
     pub const TRIMMED: Flags = Flags(1 << 9);
     /// A port sent the packet back to its sender: it goes to the end from which it came.
     pub const RETURNED: Flags = Flags(1 << 10);
+    /// The port that cut the packet leads to the host for which the packet is: the last hop of its way.
+    pub const LAST_HOP: Flags = Flags(1 << 11);
 
     /// Returns true if all bits of `other` are set.
     #[inline]

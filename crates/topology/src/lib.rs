@@ -63,4 +63,4 @@ pub use shapes::{
     Clos3, Dumbbell, FatTree, LeafSpine, MultiBottleneck, OversubscribedFatTree, Pacc320, ParkingLot, Size,
     Star,
 };
-pub use timing::{SendingTime, base_rtt, one_way};
+pub use timing::{SendingTime, base_rtt, farthest_round_trip, one_way};

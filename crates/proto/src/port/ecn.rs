@@ -90,6 +90,11 @@ impl RedMarker {
         RedMarker { k_min: scaled(config.k_min), k_max: scaled(config.k_max), p_max: config.p_max }
     }
 
+    /// Makes a marker with the same thresholds at ports of every rate, between which the probability rises from 0 to 1.
+    pub fn between(k_min: Bytes, k_max: Bytes) -> RedMarker {
+        RedMarker { k_min: k_min.get(), k_max: k_max.get(), p_max: 1.0 }
+    }
+
     /// Returns the queue up to which no packet is marked, in bytes on the wire.
     pub fn k_min(&self) -> u64 {
         self.k_min
@@ -149,5 +154,15 @@ mod tests {
         assert!(!red.marks(1_600_000, || 0.0) && red.marks(6_400_001, || 1.0));
         let red = RedMarker::new(&RedConfig::DEFAULT, Rate::gbps(25));
         assert!(!red.marks(100_000, || 0.0) && red.marks(400_001, || 1.0));
+    }
+
+    #[test]
+    fn a_marker_between_two_sizes_marks_every_packet_above_the_second_and_half_of_them_in_the_middle() {
+        let marker = RedMarker::between(Bytes::new(37_350), Bytes::new(145_250));
+        assert!(!marker.marks(37_350, || unreachable!("no draw is needed")));
+        assert!(marker.marks(145_251, || unreachable!("no draw is needed")));
+        assert!(marker.marks(91_300, || 0.4999) && !marker.marks(91_300, || 0.5));
+        let step = RedMarker::between(Bytes::new(100), Bytes::new(100));
+        assert!(!step.marks(100, || 0.0) && step.marks(101, || 1.0));
     }
 }
