@@ -4,7 +4,7 @@
 //! one directly.
 
 use clearway_proto::port::pfc::{PAUSE_WIRE, PfcConfig};
-use clearway_proto::port::{CreditShaping, MarkAt, RedConfig, frames_by_rate, largest_in_buffer};
+use clearway_proto::port::{CreditShaping, MarkAt, RedConfig, TrimConfig, frames_by_rate, largest_in_buffer};
 use clearway_proto::{AnyMechanismConfig, AnyTransport, Framing};
 use clearway_topology::{NodeId, PortId, Topology, routing::Policy};
 use clearway_units::{Bytes, Rate, Span, Time};
@@ -62,6 +62,12 @@ impl Model {
         let pause = self.pfc.is_some().then_some(PAUSE_WIRE);
         let of_transports = self.traffic.iter().filter_map(|entry| entry.transport.needs().smallest_packet);
         of_transports.chain(pause).fold(self.framing.wire_min, u32::min)
+    }
+
+    /// Returns the size on the wire of the largest packet, in bytes.
+    pub fn largest_frame(&self) -> u32 {
+        let stamps = self.traffic.iter().map(|entry| entry.transport.needs().stamp);
+        self.framing.wire_max() + stamps.max().unwrap_or(0)
     }
 
     /// Returns a port whose link is so fast that truncation to whole nanoseconds leaves no time for the smallest frame,
@@ -163,6 +169,10 @@ pub struct Class {
     pub marking: Option<Marking>,
     /// The class that packets of this class join at switches, if this class exists at hosts only.
     pub at_switches: Option<usize>,
+    /// The trimming at ports of switches, if a queue without room cuts packets.
+    pub trim: Option<Trim>,
+    /// What differs at ports of switches that lead to hosts.
+    pub last_hop: Option<LastHop>,
 }
 
 impl Class {
@@ -175,8 +185,39 @@ impl Class {
             limit: Amount::UNLIMITED,
             marking: None,
             at_switches: None,
+            trim: None,
+            last_hop: None,
         }
     }
+
+    /// Returns whether ports send headers of the class back to their senders.
+    pub fn returns(&self) -> bool {
+        self.trim.is_some_and(|trim| trim.config.returns)
+    }
+
+    /// Returns the class as it is at ports of switches that lead to hosts.
+    pub fn at_last_hop(&self) -> Class {
+        let Some(LastHop { limit, marks }) = self.last_hop else { return self.clone() };
+        Class { limit, marking: self.marking.filter(|_| marks), ..self.clone() }
+    }
+}
+
+/// The trimming of a class: a queue of data without room cuts a packet to its header, which goes into another class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trim {
+    /// The rule.
+    pub config: TrimConfig,
+    /// The class of headers, as an index into [`PortModel::classes`]. It trims nothing itself.
+    pub headers: usize,
+}
+
+/// What a class has of its own at ports of switches that lead to hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LastHop {
+    /// The capacity of the queue.
+    pub limit: Amount,
+    /// True if packets are marked there as at other ports.
+    pub marks: bool,
 }
 
 /// A limit of a queue in bytes on the wire and in packets, of which the first reached counts.
@@ -191,6 +232,19 @@ pub struct Amount {
 impl Amount {
     /// The limit of an unlimited queue.
     pub const UNLIMITED: Amount = Amount { bytes: Bytes::MAX, packets: u32::MAX };
+
+    /// Returns a multiple of the limit, rounded up. What has no limit keeps none.
+    pub fn times(self, factor: f64) -> Amount {
+        let thousandths = u128::from((factor * 1000.0).round() as u64);
+        let times = |limit: u64, none: u64| {
+            let product = (u128::from(limit) * thousandths).div_ceil(1000).min(u128::from(none)) as u64;
+            if limit == none { none } else { product }
+        };
+        Amount {
+            bytes: Bytes::new(times(self.bytes.get(), u64::MAX)),
+            packets: times(self.packets.into(), u32::MAX.into()) as u32,
+        }
+    }
 }
 
 /// The ECN marking of a class.
@@ -211,6 +265,8 @@ pub enum Threshold {
     ByRate,
     /// RED: marks are random between two thresholds.
     Red(RedConfig),
+    /// As RED with a probability up to 1, with the same thresholds at ports of every rate.
+    Between(Bytes, Bytes),
 }
 
 /// Returns the threshold of [`Threshold::ByRate`] at a port of rate `rate` whose queue may hold `limit`: 65 full frames
@@ -501,6 +557,8 @@ pub enum Probe {
     Drops(Vec<PortId>),
     /// The packets that each of these ports marked since the last sample.
     Marks(Vec<PortId>),
+    /// The packets that each of these ports cut to their headers since the last sample.
+    Trims(Vec<PortId>),
     /// The credits that each of these ports dropped by the credit limit since the last sample.
     CreditDrops(Vec<PortId>),
     /// The number of times that flow control stopped a class of each of these ports since the last sample, and the time
@@ -532,6 +590,7 @@ impl Probe {
             | Probe::PortRate(ports)
             | Probe::Drops(ports)
             | Probe::Marks(ports)
+            | Probe::Trims(ports)
             | Probe::CreditDrops(ports)
             | Probe::Pauses(ports) => Some(ports),
             _ => None,

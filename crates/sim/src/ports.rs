@@ -4,7 +4,7 @@
 use crate::model::{Delay, HostModel, Measure, Model, Pattern, Traffic};
 use crate::scenario::{AllNeeds, classes_of, ports_for};
 use clearway_proto::{AnyTransport, Framing};
-use clearway_topology::{Topology, routing::Policy};
+use clearway_topology::Topology;
 use clearway_units::Span;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub fn network_for<'a>(
         seed: 1,
         stop: None,
         topology: Arc::new(topology),
-        routing: Policy::SymmetricEcmp,
+        routing: ports.routing,
         framing,
         pfc: ports.pfc,
         whole_ns: false,

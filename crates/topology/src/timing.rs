@@ -185,7 +185,6 @@ mod tests {
         let mut longest = Span::ZERO;
         for (src, dst) in (0..6).flat_map(|src| (0..6).map(move |dst| (NodeId(src), NodeId(dst)))) {
             if src != dst {
-                (there.clear(), back.clear());
                 routes.paths(&dumbbell, src, dst, 0, &mut there).unwrap();
                 routes.paths(&dumbbell, dst, src, 0, &mut back).unwrap();
                 longest = longest.max(base_rtt(&dumbbell, &there, &back, full, answer));

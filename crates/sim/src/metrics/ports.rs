@@ -13,7 +13,7 @@ pub fn port_table(model: &Model, nets: &Networks, measured: Vec<PortWindow>) -> 
     drop(measured);
     let ports = Ports { model, nets };
     let columns = ports.places().into_iter().chain(ports.sent()).chain(ports.queues()).chain(ports.losses());
-    let mut table = Table::new("ports", columns.chain(ports.pauses()));
+    let mut table = Table::new("ports", columns.chain(ports.trims()).chain(ports.pauses()));
     table.observe(observed);
     table.observe([ports.met()]);
     table
@@ -206,6 +206,14 @@ impl Ports<'_> {
             (why.column(), why.unit(), why.meaning(), self.ints(|p| self.nets.look(p).drops()[why]))
         };
         std::iter::once(marks).chain(DropReason::ALL.map(dropped))
+    }
+
+    /// Returns the column of packets that were cut, where ports may cut any.
+    fn trims(&self) -> Option<Described> {
+        let may_trim = self.model.switch.classes.iter().any(|class| class.trim.is_some());
+        let trims = |port| self.nets.look(port).trims();
+        (may_trim || self.nets.ports().any(|port| trims(port) > 0))
+            .then(|| ("trims", "packets", "packets that were cut to their headers here", self.ints(trims)))
     }
 
     /// Returns the columns of flow control, where there is any.

@@ -104,6 +104,7 @@ quantities! {
     Marks = "marked_packets";
     Pauses = "pauses";
     Paused = "paused_s";
+    Trims = "trimmed_packets";
 }
 
 impl Quantity {
@@ -237,6 +238,9 @@ impl Sampler {
             }
             Probe::Marks(_) => {
                 self.count(at, Quantity::Marks, net.look(port).marks());
+            }
+            Probe::Trims(_) => {
+                self.count(at, Quantity::Trims, net.look(port).trims());
             }
             Probe::CreditDrops(_) => {
                 self.count(at, Quantity::DropsCredit, net.look(port).drops()[DropReason::Credit]);

@@ -51,20 +51,17 @@ impl Admission {
                 bytes: StepMarker { threshold, at: marking.at },
                 packets,
             };
+            let red = |marker| {
+                Marker::Red(Box::new(Red { marker, at: marking.at, rng: Rng::stream(0, Entity::Port, 0) }))
+            };
             match marking.threshold {
                 Threshold::Fixed(Amount { bytes, packets }) => step(bytes.get(), packets),
                 Threshold::ByRate => {
                     let Amount { bytes, packets } = by_rate(rate, class.limit, framing);
                     step(bytes.get(), packets)
                 }
-                Threshold::Red(config) => {
-                    let marker = RedMarker::new(&config, rate);
-                    Marker::Red(Box::new(Red {
-                        marker,
-                        at: marking.at,
-                        rng: Rng::stream(0, Entity::Port, 0),
-                    }))
-                }
+                Threshold::Red(config) => red(RedMarker::new(&config, rate)),
+                Threshold::Between(min, max) => red(RedMarker::between(min, max)),
             }
         });
         Admission {
@@ -80,6 +77,13 @@ impl Admission {
         if let Some(Marker::Red(red)) = &mut self.marker {
             red.rng = stream();
         }
+    }
+
+    /// Keeps so many bytes and a packet free: a packet that finds no room beside them is looked at again, with what the port
+    /// sends just now.
+    pub fn set_apart(&mut self, bytes: u64) {
+        self.limit_bytes = self.limit_bytes.saturating_sub(bytes);
+        self.limit_packets -= 1;
     }
 
     /// Returns the number of packets marked.
@@ -119,8 +123,7 @@ mod tests {
 
     fn class(limit: Amount, threshold: Amount) -> Class {
         let marking = Marking { threshold: Threshold::Fixed(threshold), at: MarkAt::Enqueue };
-        let (name, at_switches) = (String::new(), None);
-        Class { name, priority: 0, weight: 1, limit, marking: Some(marking), at_switches }
+        Class { limit, marking: Some(marking), ..Class::new("", 0) }
     }
 
     fn admission(limit: Amount, threshold: Amount) -> Admission {

@@ -1,5 +1,6 @@
 //! An idle network, built from a model.
 
+use super::adaptive::Adaptive;
 use super::admission::Admission;
 use super::books::Books;
 use super::credits::Credits;
@@ -16,14 +17,16 @@ use super::plain::PlainQueue;
 use super::port::{ControlWork, Instance, Port};
 use super::scheduler::Arbiter;
 use super::slab::Slab;
+use super::trims::{AllTrims, Trims};
 use super::unseen::Unseen;
 use crate::classes::{Classes, Lanes};
 use crate::engine::Agenda;
 use crate::ids::{ClassId, Id, IdVec, PartId, QueueId};
 use crate::model::{Class, Model, PortModel, Traffic};
 use crate::trace::Recorder;
-use clearway_proto::port::MarkAt;
+use clearway_proto::port::{MarkAt, Trimmer};
 use clearway_proto::{AnyMechanismConfig, Entity, Order, Rng};
+use clearway_topology::routing::Policy;
 use clearway_topology::{NodeId, PortId};
 use clearway_units::{Bytes, Span, Time};
 
@@ -69,7 +72,9 @@ impl Network {
             memory: Memory::new(model),
             losses: IdVec::new(),
             mechanisms: Mechanisms::new(),
+            trims: AllTrims::new(),
             cnp_wire: model.framing.wire(0),
+            adaptive: Adaptive::new(model),
             paths: Paths::default(),
             notified: Notified::default(),
             unseen: Unseen::default(),
@@ -77,6 +82,7 @@ impl Network {
             tap: Recorder::new(model),
             exchange: None,
         };
+        net.paths.tables.keeps_paths = model.routing == Policy::Entropy;
         net.lone_class = net.arbiter.only(false).filter(|_| matches!(net.memory, Memory::Apart));
         let may_be_plain = net.may_be_plain(model);
         let orders = model.orders();
@@ -114,6 +120,7 @@ impl Network {
             |class: &Class| class.marking.is_some_and(|marking| marking.at == MarkAt::Dequeue);
         let all = credit.is_none()
             && mechanism.is_none()
+            && classes.iter().all(|class| class.trim.is_none())
             && matches!(self.memory, Memory::Apart)
             && self.arbiter.only(false) == Some(ClassId::FIRST)
             && !marks_leaving(&classes[0]);
@@ -169,7 +176,14 @@ impl Network {
         if is_host {
             made.nic = Some(self.nics.push(Nic::new(orders)));
             made.control.set(ControlWork::QUEUES_DATA, model.host.queues_data);
-        } else if let Some(mechanism) = &kind.mechanism {
+            return made;
+        }
+        if kind.classes.iter().any(|class| class.trim.is_some()) {
+            self.trims.cover(id, None);
+            self.trims[id] = Some(Box::new(self.trims_of(model, id, port)));
+            made.special.instance = Instance::Trimming;
+        }
+        if let Some(mechanism) = &kind.mechanism {
             let protocol = mechanism.build(port.rate);
             made.special.sees_arrivals = protocol.sees_arrivals();
             made.special.sees_departures = protocol.sees_departures();
@@ -178,6 +192,22 @@ impl Network {
         }
         made
     }
+
+    /// The trimming of a port of a switch, some of whose classes trim, by one rule.
+    fn trims_of(&self, model: &Model, id: PortId, port: &clearway_topology::Port) -> Trims {
+        let classes: Vec<Class> =
+            model.switch.classes.iter().map(|class| class_at(model, class, port)).collect();
+        let trim = classes.iter().find_map(|class| class.trim).expect("some class trims");
+        let rng = Rng::stream(model.seed, Entity::Port, (id.0 as u64) << 8 | 1 << 61);
+        let trimmer = Trimmer::new(trim.config, model.topology.is_host(port.to), rng);
+        Trims::new(trimmer, &classes, |headers| self.at_switches[ClassId::from_index(headers)])
+    }
+}
+
+/// A class at a port: those of switches may be others where the port leads to a host.
+fn class_at(model: &Model, class: &Class, port: &clearway_topology::Port) -> Class {
+    let is_last_hop = !model.topology.is_host(port.from) && model.topology.is_host(port.to);
+    if is_last_hop { class.at_last_hop() } else { class.clone() }
 }
 
 /// The classes of the packets of the transport that brings a mechanism: of the first entry of traffic that does.
@@ -195,7 +225,11 @@ fn admission(
     id: PortId,
     port: &clearway_topology::Port,
 ) -> Admission {
-    let mut rules = Admission::new(&kind.classes[class.index()], port.rate, model.framing);
+    let here = class_at(model, &kind.classes[class.index()], port);
+    let mut rules = Admission::new(&here, port.rate, model.framing);
+    if here.trim.is_some() {
+        rules.set_apart(model.largest_frame().into());
+    }
     let stream = (id.0 as u64) << 8 | class.index() as u64 | 1 << 63;
     rules.seed(|| Rng::stream(model.seed, Entity::Port, stream));
     rules

@@ -1,21 +1,60 @@
 //! Packets that switches forward by tables, hop by hop.
 
+use super::adaptive::{Adaptive, DOWN, HASHED_BELOW};
 use super::network::Network;
 use super::paths::{HopId, Route, Way};
-use crate::ids::{FlowSlot, PacketId};
+use super::slab::RoutedPacket;
+use crate::ids::{FlowSlot, Id, PacketId};
 use clearway_proto::{Packet, Tag, mix};
-use clearway_topology::PortId;
+use clearway_topology::routing::{NextHop, pick};
+use clearway_topology::{NodeId, PortId};
 
 /// Returns the next port of a packet that reached a switch over the link of a port, and notes that it goes there.
 #[inline(never)]
 pub fn next(net: &mut Network, id: PacketId, over: PortId) -> PortId {
     let at = net.ports[over.reverse()].owner;
+    let routed = &net.slab[id];
+    let next = match &net.adaptive {
+        None => net.paths.tables.next(at, routed.flow, &routed.packet),
+        Some(adaptive) => next_adaptively(net, adaptive, at, routed),
+    };
     let routed = &mut net.slab[id];
-    let next = net.paths.tables.next(at, routed.flow, &routed.packet);
     routed.hop = HopId::over(over);
     // Routing may have changed under way, and made the way longer.
     routed.hops_left = if next.is_last { 0 } else { (routed.hops_left - 1).max(1) };
     next.port
+}
+
+/// Returns the next hop of a packet at a switch that routes adaptively: one of those with the shortest queues.
+fn next_adaptively(net: &Network, adaptive: &Adaptive, at: NodeId, routed: &RoutedPacket) -> NextHop {
+    if routed.packet.wire < HASHED_BELOW {
+        return net.paths.tables.next(at, routed.flow, &routed.packet);
+    }
+    let (choices, hash) = net.paths.tables.choices(at, routed.flow, &routed.packet);
+    if choices.others().next().is_none() {
+        return choices.first;
+    }
+    let ports = || std::iter::once(choices.first.port).chain(choices.others());
+    let level = |port| level(net, adaptive, port, routed);
+    let least = ports().map(level).min().unwrap_or(0);
+    let best = || ports().filter(|port| level(*port) == least);
+    let port = best().nth(pick(hash, best().count())).unwrap_or(choices.first.port);
+    NextHop { port, ..choices.first }
+}
+
+/// Returns the level of the queue of a packet's class at a port, with the frame that is being sent there, which counts as one of
+/// the packet's size.
+fn level(net: &Network, adaptive: &Adaptive, port: PortId, routed: &RoutedPacket) -> usize {
+    let (now, out) = (net.agenda.now, &net.ports[port]);
+    if !out.up {
+        return DOWN;
+    }
+    let waiting = match out.plain {
+        Some(plain) => net.plain[plain].bytes(now),
+        None => net.queues.nth(out.queues, routed.class.index()).queue.bytes(),
+    };
+    let being_sent = if out.busy_until > now { routed.packet.wire.into() } else { 0 };
+    adaptive.level(routed.class, waiting + being_sent)
 }
 
 /// Returns the way of a packet from the switch of a port back to the sender of a flow whose data the port sends; `back` is the

@@ -20,6 +20,8 @@ pub struct Mechanism {
     pub cnps: u64,
     /// The number of packets that were marked by its votes.
     pub marks: u64,
+    /// The number of packets that were cut to their headers by its votes.
+    pub trims: u64,
     /// The classes of the packets of the transport that brought it.
     pub classes: Classes,
     timer: Timer,
@@ -31,7 +33,7 @@ pub type Mechanisms = IdVec<MechanismId, Mechanism>;
 impl Mechanism {
     /// Returns a mechanism that begins its work at a port, for packets of a transport in these classes.
     pub fn new(protocol: AnyMechanism, port: PortId, classes: Classes) -> Mechanism {
-        Mechanism { protocol, port, cnps: 0, marks: 0, classes, timer: Timer::IDLE }
+        Mechanism { protocol, port, cnps: 0, marks: 0, trims: 0, classes, timer: Timer::IDLE }
     }
 
     /// Sees to it that the mechanism is woken when it wants to be. Returns the time for which the caller must schedule

@@ -19,12 +19,14 @@
 //! | `memory.rs`, `flow_control/` | the memory of switches |
 //! | `mechanisms.rs`, `notified.rs` | mechanisms of ports and their timers; the flows that they may notify |
 //! | `slab.rs`, `queue.rs`, `paths.rs`, `books.rs`, `drops.rs`, `drop_reason.rs` | packets, their paths, the count of them, and why they are dropped |
-//! | `tables.rs`, `forward.rs` | the tables by which switches forward packets that may take several paths |
+//! | `tables.rs`, `forward.rs`, `adaptive.rs` | the tables by which switches forward packets that may take several paths; the choice by the lengths of queues |
 //! | `unseen.rs` | the packets that enter or leave without any of their ends |
+//! | `trims.rs` | the trimming of ports: limits of queues that cut packets |
 //! | `tap.rs` | what ports tell the recorder of a trace |
 //! | `recut.rs` | a run that goes on in other parts than those in which it was |
 //! | `build.rs`, `fetch.rs` | making a network from a model; fetching ahead into the cache |
 
+mod adaptive;
 mod admission;
 mod books;
 pub mod boundaries;
@@ -64,6 +66,7 @@ pub mod spread;
 mod tables;
 mod tap;
 pub mod totals;
+mod trims;
 mod unseen;
 
 pub use build::horizon;

@@ -1,6 +1,7 @@
 //! The network: packets enter it, move from port to port, and leave it when they reach their host or are dropped. What a port
 //! does with a packet is its pipeline (`pipeline/`).
 
+use super::adaptive::Adaptive;
 use super::books::Books;
 use super::credits::Credits;
 use super::data_queue::DataQueue;
@@ -16,6 +17,7 @@ use super::plain::PlainQueue;
 use super::port::Port;
 use super::scheduler::Arbiter;
 use super::slab::{Addition, RoutedPacket, Slab};
+use super::trims::AllTrims;
 use super::unseen::Unseen;
 use crate::classes::Lanes;
 use crate::engine::{Agenda, EventKind};
@@ -70,8 +72,12 @@ pub struct Network {
     pub(super) losses: IdVec<LossId, Loss>,
     /// The mechanisms at ports.
     pub(super) mechanisms: Mechanisms,
+    /// The trimming of ports; none where nothing trims.
+    pub(super) trims: AllTrims,
     /// The size on the wire of a notification that a switch sends.
     pub(super) cnp_wire: u32,
+    /// What switches know to route adaptively, if they do.
+    pub(super) adaptive: Option<Box<Adaptive>>,
     /// The paths of all flows.
     pub paths: Paths,
     /// The flows that mechanisms may notify.

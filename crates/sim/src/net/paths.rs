@@ -195,12 +195,12 @@ impl Paths {
     }
 
     /// Returns the way of a packet from its host on. One that tables will forward gets an entropy from `entropies`, unless
-    /// its end has set one.
+    /// its end has set one or such packets keep to one path.
     #[inline(always)]
     pub fn enter(&self, route: Route, packet: &mut Packet, entropies: &mut SmallRng) -> Way {
         match self.ahead(HopId(route.base)) {
             Some(port) => Way { port, then: HopId(route.base).next(), hops: route.hops },
-            None => enter_by_tables(route, packet, entropies),
+            None => enter_by_tables(route, packet, entropies, self.tables.keeps_paths),
         }
     }
 
@@ -219,12 +219,14 @@ impl Paths {
     }
 }
 
-/// As [`Paths::enter`], of a packet that tables forward.
+/// As [`Paths::enter`], of a packet that tables forward. With `keeps_path`, one without an entropy gets none.
 #[inline(never)]
-fn enter_by_tables(route: Route, packet: &mut Packet, entropies: &mut SmallRng) -> Way {
+fn enter_by_tables(route: Route, packet: &mut Packet, entropies: &mut SmallRng, keeps_path: bool) -> Way {
     let tag = packet.tag();
-    let entropy = tag.entropy.unwrap_or_else(|| entropies.entropy());
-    *packet = packet.with_tag(Tag { entropy: Some(entropy), ..tag });
+    if !keeps_path {
+        let entropy = tag.entropy.unwrap_or_else(|| entropies.entropy());
+        *packet = packet.with_tag(Tag { entropy: Some(entropy), ..tag });
+    }
     Way { port: PortId(route.base & !BY_TABLES), then: HopId(route.base), hops: route.hops }
 }
 
@@ -316,6 +318,10 @@ mod tests {
         assert!(drawn.windows(2).all(|pair| pair[0].entropy != pair[1].entropy), "{drawn:?}");
         let own = Tag { lane: 0, entropy: Some(7) };
         assert_eq!(draw(own), own);
+        paths.tables.keeps_paths = true;
+        let mut plain = packet;
+        paths.enter(route, &mut plain, &mut entropies);
+        assert_eq!(plain.tag(), Tag::default(), "it keeps to one path");
         paths.remove(route);
         assert!(paths.ports.is_empty() && paths.free.is_empty());
         // One with a stored path stays as it is.

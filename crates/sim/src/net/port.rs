@@ -94,6 +94,8 @@ impl ControlWork {
 pub enum Instance {
     /// The general one.
     General,
+    /// The general one, at a port of which a queue trims.
+    Trimming,
     /// One class of credits with a limit and, at a switch, one class of data, with memory of its own.
     Limited,
     /// Flow control, no limit of credits, and classes that share no turns.
@@ -130,6 +132,12 @@ impl Special {
         instance: Instance::General,
         leads_to: None,
     };
+
+    /// Returns whether a queue of the port trims.
+    #[inline]
+    pub fn trims(&self) -> bool {
+        self.instance == Instance::Trimming
+    }
 }
 
 /// The packets that a port sent.
@@ -346,7 +354,11 @@ impl Port {
 
     /// Notes which arrivals and departures must take the slow path, after something changed that decides it.
     pub fn settle(&mut self) {
-        let Special { loss, sees_arrivals, sees_departures, is_traced, leads_to, .. } = self.special;
+        let Special { loss, sees_arrivals, mut sees_departures, is_traced, leads_to, .. } = self.special;
+        if self.special.trims() {
+            // A port that trims knows which packet of data it sends.
+            sees_departures = if sees_departures == Sees::Nothing { Sees::Data } else { Sees::All };
+        }
         let is_special = self.is_special();
         let those = |all, sees| if all { Sees::All } else { sees };
         self.special_arrivals = those(is_special, sees_arrivals);

@@ -115,6 +115,28 @@ impl Queue {
         self.bytes -= routed.packet.wire as u64;
     }
 
+    /// Takes the last packet, if any waits. It is found from the first one on, for a queue links each packet to the next.
+    pub fn pop_last(&mut self, slab: &mut Slab, now: Time) -> Option<PacketId> {
+        let (mut before, mut last) = (None, self.head?);
+        while let Some(next) = slab[last].next {
+            (before, last) = (Some(last), next);
+        }
+        self.account(now);
+        match before {
+            Some(before) => slab[before].next = None,
+            None => self.head = None,
+        }
+        self.tail = before;
+        self.packets -= 1;
+        self.bytes -= slab[last].packet.wire as u64;
+        Some(last)
+    }
+
+    /// Returns the last packet, if any waits.
+    pub fn last(&self) -> Option<PacketId> {
+        self.tail
+    }
+
     /// Takes all packets.
     pub fn drain(&mut self, slab: &Slab, now: Time) -> Vec<PacketId> {
         std::iter::from_fn(|| self.pop(slab, now)).collect()
@@ -170,6 +192,21 @@ mod tests {
         // 10 ps of 100 bytes, 10 of 400, 10 of 300 in 80 ps.
         assert_eq!(queue.bytes_mean(Time::from_ps(80)), 100.0);
         assert_eq!(queue.bytes_max(), 400);
+    }
+
+    #[test]
+    fn the_last_packet_leaves_first_where_it_is_taken_and_the_queue_goes_on_without_it() {
+        let (mut slab, mut queue) = (Slab::default(), Queue::default());
+        let [a, b, c] = [100, 200, 300].map(|wire| slab.insert(RoutedPacket::for_test(wire)));
+        [a, b].into_iter().for_each(|id| queue.push(&mut slab, id, Time::ZERO));
+        assert_eq!((queue.last(), queue.pop_last(&mut slab, Time::from_ps(10))), (Some(b), Some(b)));
+        assert_eq!((queue.packets(), queue.bytes(), queue.last()), (1, 100, Some(a)));
+        queue.push(&mut slab, c, Time::from_ps(10));
+        assert_eq!(queue.iter(&slab).map(|routed| routed.packet.wire).collect::<Vec<_>>(), [100, 300]);
+        assert_eq!([(); 3].map(|()| queue.pop_last(&mut slab, Time::from_ps(20))), [Some(c), Some(a), None]);
+        assert_eq!((queue.head(), queue.last(), queue.bytes()), (None, None, 0));
+        // 10 ps of 300 bytes and 10 of 400.
+        assert_eq!(queue.bytes_mean(Time::from_ps(20)), 350.0);
     }
 
     #[test]

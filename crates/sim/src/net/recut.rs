@@ -88,11 +88,13 @@ fn take_part(
         arbiter: _,
         losses: _,
         mechanisms: _,
+        trims: _,
         // These follow from the model.
         lone_class: _,
         lanes: _,
         at_switches: _,
         cnp_wire: _,
+        adaptive: _,
         // All parts had the same copies.
         paths: _,
         notified: _,
@@ -215,6 +217,9 @@ impl Network {
         }
         if let Some((own, was)) = own.special.mechanism.zip(was.special.mechanism) {
             swap(&mut self.mechanisms[own], &mut old.mechanisms[was]);
+        }
+        if let (Some(own), Some(was)) = (self.trims.get_mut(port), old.trims.get_mut(port)) {
+            swap(own, was);
         }
         self.arbiter.take_over(port, &mut old.arbiter);
         if let Some(drops) = old.drops.get(port) {

@@ -4,9 +4,9 @@
 //! tables are the same in all parts of the network, which share them.
 
 use crate::ids::{FlowSlot, IdVec};
-use clearway_proto::Packet;
+use clearway_proto::{Packet, mix};
 use clearway_topology::NodeId;
-use clearway_topology::routing::{NextHop, NextHops, hash};
+use clearway_topology::routing::{Choices, NextHop, NextHops, hash};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -18,6 +18,8 @@ pub struct Tables {
     /// goes on from a checkpoint makes them again.
     #[serde(skip)]
     next_hops: Arc<NextHops>,
+    /// Set if a packet whose end has set no entropy keeps to one path in its direction of the flow. Else it gets a random one.
+    pub keeps_paths: bool,
 }
 
 /// What forwarding must know of a flow.
@@ -61,9 +63,22 @@ impl Tables {
     /// Returns the next hop of a packet of a flow at a switch.
     #[inline]
     pub fn next(&self, at: NodeId, flow: FlowSlot, packet: &Packet) -> NextHop {
+        let (to, hash) = self.target(at, flow, packet);
+        self.next_hops.next(at, to, hash)
+    }
+
+    /// Returns all next hops of a packet of a flow at a switch, and a hash that differs from packet to packet.
+    pub fn choices(&self, at: NodeId, flow: FlowSlot, packet: &Packet) -> (Choices<'_>, u64) {
+        let (to, hash) = self.target(at, flow, packet);
+        (self.next_hops.choices(at, to), mix(hash ^ packet.sent.as_ps()))
+    }
+
+    /// Returns the host to which a packet goes, and the hash by which a switch chooses.
+    #[inline(always)]
+    fn target(&self, at: NodeId, flow: FlowSlot, packet: &Packet) -> (NodeId, u64) {
         let Spread { key, src, dst } = self.flows[flow];
         let to = if packet.is_for_receiver() { dst } else { src };
         let entropy = packet.tag().entropy.unwrap_or_default();
-        self.next_hops.next(at, to, hash(key, entropy, at))
+        (to, hash(key, entropy, at))
     }
 }

@@ -63,6 +63,13 @@ pub(super) fn departs(net: &mut Network, port: PortId, id: PacketId) {
     with_tap(net, port, id, |recorder, place, held| recorder.note(place, held, Step::Leaves { done }));
 }
 
+/// A port cut a packet to its header.
+#[cold]
+#[inline(never)]
+pub(super) fn trimmed(net: &mut Network, port: PortId, id: PacketId) {
+    with_tap(net, port, id, |recorder, place, held| recorder.note_trimmed(place, held));
+}
+
 /// A packet is dropped at a port.
 #[cold]
 #[inline(never)]

@@ -26,6 +26,7 @@ mod reference;
 mod resolve;
 mod schema;
 mod shapes;
+mod sizes;
 mod stacks;
 mod tables;
 #[cfg(test)]

@@ -120,8 +120,9 @@ pub fn open_flow(sim: &mut Simulation, start: Start) -> FlowSlot {
         spread::open(&mut sim.nets, topology, slot, Spread { key, src, dst });
     }
     if sim.switches_notify {
-        let takes_cnps =
-            transport.needs().cnps || transport.mechanism().is_some_and(|mechanism| mechanism.info().returns);
+        let takes_cnps = transport.needs().cnps
+            || transport.mechanism().is_some_and(|mechanism| mechanism.info().returns)
+            || model.switch.classes[entry.class].returns();
         let back = |nets: &mut Networks| if is_spread { backward } else { nets.add_reverse(forward) };
         let back = takes_cnps.then(|| (back(&mut sim.nets), classes.cnp));
         sim.nets.parts_mut().iter_mut().for_each(|net| net.notified.open(slot, back));

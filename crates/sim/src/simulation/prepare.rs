@@ -75,7 +75,8 @@ impl Simulation {
                 .switch
                 .mechanism
                 .as_ref()
-                .is_some_and(|mechanism| mechanism.info().sends_cnps || mechanism.info().returns),
+                .is_some_and(|mechanism| mechanism.info().sends_cnps || mechanism.info().returns)
+                || model.switch.classes.iter().any(Class::returns),
             barrier: None,
             standstill: Standstill::new(model),
             livelock: None,

@@ -25,7 +25,7 @@ impl Router {
         Router {
             routes: Routes::new(model.routing),
             intact: Routes::new(match model.routing {
-                Policy::Spray => Policy::Spray,
+                policy if policy.is_spread() => policy,
                 _ => Policy::SymmetricEcmp,
             }),
             seed: model.seed,
@@ -56,7 +56,7 @@ impl Router {
 
     /// Returns whether the packets of a flow may take any of the shortest paths, so that tables forward them.
     pub fn is_spread(&self) -> bool {
-        self.policy == Policy::Spray
+        self.policy.is_spread()
     }
 
     /// Returns the path from one host to another and the path back: those that the packets of a flow take or, where they may

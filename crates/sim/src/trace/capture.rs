@@ -38,6 +38,11 @@ impl Trace {
                             marked.insert(here, remark);
                             continue;
                         }
+                        Step::Trimmed => {
+                            let remark = format!("cut here to its header: {} B of data wait", entry.queued);
+                            marked.insert(here, remark);
+                            continue;
+                        }
                         Step::Waits | Step::Obeys => continue,
                         Step::Dropped(DropReason::Loss) if self.leaves_before(index) => continue,
                         Step::Dropped(why) => comments.push(dropped(why, entry)),

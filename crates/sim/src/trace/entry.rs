@@ -36,6 +36,8 @@ pub enum Step {
     },
     /// The port marks the packet (ECN CE).
     Marked,
+    /// The port cuts the packet to its header.
+    Trimmed,
     /// The port, or the link behind it, drops the packet.
     Dropped(DropReason),
     /// The port obeys a pause frame that came over its link.

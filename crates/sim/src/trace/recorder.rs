@@ -199,6 +199,13 @@ impl Recorder {
         }
     }
 
+    /// Notes that the port cut a packet to its header. One that it was just handed may wait, or be dropped, after that.
+    pub fn note_trimmed(&mut self, place: Place, held: &Held<'_>) {
+        let handed = self.handed;
+        self.note(place, held, Step::Trimmed);
+        self.handed = handed;
+    }
+
     /// Notes an event of a pause frame. It belongs to no flow and is in all traces that cover its port.
     pub fn note_frame(&mut self, place: Place, step: Step, frame: What) {
         for lens in self.lenses.iter_mut().filter(|lens| lens.takes(place)) {

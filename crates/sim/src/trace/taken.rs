@@ -86,6 +86,7 @@ fn step_word(step: Step) -> &'static str {
         Step::Waits => "enqueue",
         Step::Leaves { .. } => "transmit",
         Step::Marked => "mark",
+        Step::Trimmed => "trim",
         Step::Dropped(_) => "drop",
         Step::Obeys => "pause",
     }

@@ -144,6 +144,7 @@ impl Trace {
         };
         match entry.step {
             Step::Marked => instant("mark", None),
+            Step::Trimmed => instant("trim", None),
             Step::Dropped(why) => instant("drop", Some(("reason", Note::Text(why.phrase().into())))),
             Step::Leaves { done } => {
                 writer.begin(entry.at, tracks.port, &name, &notes(), Some(traced.number));

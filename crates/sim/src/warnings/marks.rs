@@ -35,7 +35,12 @@ fn never(model: &Model, class: usize, threshold: Threshold) -> Option<String> {
         }
         least = Some(least.map_or(k, |least| least.min(k)));
     }
-    let (k, key) = (least?, if matches!(threshold, Threshold::Red(_)) { "red_kmin" } else { "marking" });
+    let key = match threshold {
+        Threshold::Red(_) => "red_kmin",
+        Threshold::Between(..) => "bdp_min",
+        Threshold::Fixed(_) | Threshold::ByRate => "marking",
+    };
+    let k = least?;
     Some(format!(
         "reacts to marks of congestion, and none is ever given: they begin at a queue of more than {k}, and the buffer of \
          {longest} holds no frame beyond that; write a smaller switch.{key} or a larger buffer"
@@ -48,6 +53,7 @@ fn least_threshold(model: &Model, class: usize, threshold: Threshold, rate: Rate
         Threshold::Fixed(amount) => in_bytes(model, amount),
         Threshold::ByRate => in_bytes(model, by_rate(rate, model.switch.classes[class].limit, model.framing)),
         Threshold::Red(config) => Bytes::new(RedMarker::new(&config, rate).k_min()),
+        Threshold::Between(min, _) => min,
     }
 }
 
@@ -64,7 +70,7 @@ fn in_bytes(model: &Model, amount: Amount) -> Bytes {
 /// Warns if K is at most a seventh of the bytes in flight, at which DCTCP's senders leave links idle (SIGCOMM'10,
 /// eq. (13)). It looks at the slowest links between the two hosts that are farthest from each other.
 fn early(model: &Model, class: usize, threshold: Threshold) -> Option<String> {
-    if matches!(threshold, Threshold::Red(_)) {
+    if matches!(threshold, Threshold::Red(_) | Threshold::Between(..)) {
         return None;
     }
     let topology = &model.topology;

@@ -7,7 +7,6 @@ pub mod shares;
 use clearway_proto::{AnyTransport, mix};
 use clearway_sim::model::*;
 use clearway_sim::{Ended, Partition, Results, Simulation, ports};
-use clearway_topology::routing::Policy;
 use clearway_topology::{NodeId, Star, Topology};
 use clearway_units::{Bytes, Rate, Span, Time};
 
@@ -85,7 +84,7 @@ pub fn check(results: &Results, model: &Model) {
     assert_eq!(results.flows.u64s("delivered_bytes"), results.flows.u64s("size_bytes"));
     // A flow that starts on a detour may finish on a shorter path, and a small last frame that is sprayed may overtake.
     let fastest = results.flows.f64s("slowdown").iter().copied().fold(f64::INFINITY, f64::min);
-    let may_overtake = !model.faults.is_empty() || model.routing == Policy::Spray;
+    let may_overtake = !model.faults.is_empty() || model.routing.is_spread();
     assert!(fastest >= 1.0 || may_overtake, "faster than the wire: {fastest}");
     let in_flight =
         |book: &[(&str, u64)]| book.iter().find(|(name, _)| *name == "in flight").expect("a line").1;

@@ -11,7 +11,7 @@
 //!   the hash.
 //! * [`Policy::Ns2Xpass`] is symmetric with the hash of the ExpressPass authors' ns-2 code, so that in their tree
 //!   flows listed in the same order take the same paths as there.
-//! * [`Policy::Spray`] returns all shortest paths. Packets choose among them hop by hop, by tables that every switch has
+//! * [`Policy::Spray`], [`Policy::Entropy`] and [`Policy::Adaptive`] return all shortest paths. Packets choose among them hop by hop, by tables that every switch has
 //!   ([`NextHops`]): the paths themselves are for those who look at a flow.
 //!
 //! The depth enters the hash by our choice. The paper's switches hash the same fields at every tier; with the same
@@ -30,7 +30,7 @@ use crate::graph::{NodeId, PortId, Topology};
 use choice::mix;
 pub use choice::{hash, pick};
 use distance::Distances;
-pub use next_hops::{NextHop, NextHops};
+pub use next_hops::{Choices, NextHop, NextHops};
 pub use spray::SPRAY_PATHS_MAX;
 use spray::Sprayer;
 use thiserror::Error;
@@ -45,8 +45,21 @@ pub enum Policy {
     /// One path per flow, over the same links in both directions, by the hash of the ExpressPass authors' ns-2 code.
     /// The flow key must be the flow's number in its list.
     Ns2Xpass,
-    /// All shortest paths, for a choice per packet, which switches make hop by hop ([`NextHops`]).
+    /// All shortest paths, for a choice per packet, which switches make hop by hop ([`NextHops`]) by the packet's entropy: that
+    /// which its end has set, else a random one.
     Spray,
+    /// As [`Policy::Spray`], but packets whose end has set no entropy take one path for each direction of a flow.
+    Entropy,
+    /// As [`Policy::Spray`], but each switch takes the next hop whose queue is short.
+    Adaptive,
+}
+
+impl Policy {
+    /// Returns whether packets of a flow may take any of the shortest paths.
+    #[inline]
+    pub const fn is_spread(self) -> bool {
+        matches!(self, Policy::Spray | Policy::Entropy | Policy::Adaptive)
+    }
 }
 
 /// The number and length of the paths of one direction of a flow, whose ports lie one path after the other in the
@@ -166,7 +179,7 @@ impl Routes {
                     .ok_or(unreachable)?;
                 1
             }
-            Policy::Spray => {
+            Policy::Spray | Policy::Entropy | Policy::Adaptive => {
                 self.sprayer.spray(&mut self.distances, topology, src, dst, out).ok_or(unreachable)?
             }
         };
@@ -189,7 +202,7 @@ impl Routes {
         flow_key: u64,
         out: &mut Vec<PortId>,
     ) -> Result<(), Unreachable> {
-        if self.policy != Policy::Spray || src == dst || !topology.is_host(src) || !topology.is_host(dst) {
+        if !self.policy.is_spread() || src == dst || !topology.is_host(src) || !topology.is_host(dst) {
             return self.paths(topology, src, dst, flow_key, out).map(|_| ());
         }
         out.clear();

@@ -65,6 +65,22 @@ struct Host {
     last: PortId,
 }
 
+/// The next hops of equal cost among which a switch chooses, at least one.
+#[derive(Clone, Copy, Debug)]
+pub struct Choices<'a> {
+    /// The first of them.
+    pub first: NextHop,
+    /// The others.
+    others: &'a [Cell],
+}
+
+impl Choices<'_> {
+    /// Returns the others than the first.
+    pub fn others(&self) -> impl Iterator<Item = PortId> + '_ {
+        self.others.iter().map(|port| PortId(port.0))
+    }
+}
+
 /// The hops to a host from a switch that is beside the host's own.
 const BESIDE: u16 = 2;
 
@@ -166,14 +182,10 @@ impl NextHops {
     /// switch.
     #[inline]
     pub fn next(&self, at: NodeId, to: NodeId, hash: u64) -> NextHop {
-        let (switch, host) = (at.index() - self.count, self.hosts[to.index()]);
-        if switch == host.switch as usize {
-            return NextHop { port: host.last, is_last: true };
-        }
-        let mut entry = self.cells[host.row as usize + switch].entry();
-        if let Entry::Members(first) = entry {
-            entry = self.cells[first + host.member as usize].entry();
-        }
+        let entry = match self.entry(at, to) {
+            Ok(entry) => entry,
+            Err(last) => return last,
+        };
         let port = match entry {
             Entry::Port(port) => port,
             Entry::List(list) => {
@@ -185,6 +197,37 @@ impl NextHops {
             }
         };
         NextHop { port, is_last: false }
+    }
+
+    /// Returns all next hops of a packet from a switch to a host that was announced.
+    pub fn choices(&self, at: NodeId, to: NodeId) -> Choices<'_> {
+        let alone = |first| Choices { first, others: &[] };
+        match self.entry(at, to) {
+            Err(last) => alone(last),
+            Ok(Entry::Port(port)) => alone(NextHop { port, is_last: false }),
+            Ok(Entry::List(list)) => {
+                let ports = &self.cells[list + 1..list + 1 + self.cells[list].0 as usize];
+                let first = NextHop { port: PortId(ports[0].0), is_last: false };
+                Choices { first, others: &ports[1..] }
+            }
+            Ok(Entry::Members(_) | Entry::Nothing) => {
+                unreachable!("the tables lead to all hosts that were announced")
+            }
+        }
+    }
+
+    /// Returns the entry of a switch for a host that was announced; or the port to the host, at the switch that has it.
+    #[inline(always)]
+    fn entry(&self, at: NodeId, to: NodeId) -> Result<Entry, NextHop> {
+        let (switch, host) = (at.index() - self.count, self.hosts[to.index()]);
+        if switch == host.switch as usize {
+            return Err(NextHop { port: host.last, is_last: true });
+        }
+        let mut entry = self.cells[host.row as usize + switch].entry();
+        if let Entry::Members(first) = entry {
+            entry = self.cells[first + host.member as usize].entry();
+        }
+        Ok(entry)
     }
 
     /// Announces packets to a host: makes the tables that lead there, where they are missing. Where no path over links that

@@ -8,8 +8,8 @@
 //! | [`NdpReceiver`] | puts bytes in order, and answers each packet, whole or cut |
 //! | [`NdpPort`] | cuts a packet of data for which there is no room, and returns a header for which there is none |
 //!
-//! It is no NDP: it speaks in the packets of RDMA, whose acknowledgement it also takes for pulls; the arriving packet is
-//! always the one that is cut; and all packets of a flow take the path that routing chooses.
+//! It is no NDP: it speaks in the packets of RDMA, whose acknowledgement it also takes for pulls; where its port cuts, it is
+//! always the packet that arrives; and all packets of a flow take the path that routing chooses.
 
 mod agent;
 mod port;
@@ -23,9 +23,9 @@ pub use sender::NdpSender;
 
 use crate::agent::{AgentEnv, AgentScope};
 use crate::endpoint::Env;
-use crate::needs::{Acks, Needs};
+use crate::needs::{Acks, BufferNeeds, Needs, TrimmingNeeds};
 use crate::transport::{Checked, Family, Transport};
-use clearway_schema::{Auto, declare};
+use clearway_schema::{Auto, choice, declare};
 use clearway_units::{Bytes, Span};
 
 declare! {
@@ -38,6 +38,18 @@ declare! {
         timeout: Span = "1 ms" in "1 us" to "1000 s" from "NDP'17 3.2.4, in outline";
         /// The size on the wire of a packet that was cut.
         header: Bytes = "84 B" in "1 B" to "1 KB" from "our choice: the smallest frame";
+        /// What cuts packets: the port of this transport by its votes, or the queues of any port.
+        cuts: Cuts = "votes" from "our choice";
+    }
+}
+
+choice! {
+    /// What cuts packets.
+    pub enum Cuts {
+        /// The mechanism [`NdpPort`].
+        Votes = "votes",
+        /// The queues of data, which the transport asks for ([`Needs::trimming`]).
+        Queues = "queues",
     }
 }
 
@@ -58,8 +70,16 @@ impl Transport for Ndp {
     const AGENT: AgentScope = AgentScope::RECEIVERS;
     const CHECKED: Checked = Checked::Neither("It is a trial of interfaces, and was compared with nothing.");
 
-    fn needs(_: &NdpParams) -> Needs {
-        Needs { acks: Acks::OwnClass, ..Needs::NOTHING }
+    fn needs(params: &NdpParams) -> Needs {
+        let to = Some(params.header.get() as u32);
+        let trimming = TrimmingNeeds { to, returns: Some(true), ..TrimmingNeeds::COIN };
+        let queues = params.cuts == Cuts::Queues;
+        Needs {
+            acks: Acks::OwnClass,
+            trimming: queues.then_some(trimming),
+            buffer: queues.then_some(BufferNeeds::DEFAULT),
+            ..Needs::NOTHING
+        }
     }
 
     fn sender(params: &NdpParams, env: &Env) -> NdpSender {
@@ -77,7 +97,7 @@ impl Transport for Ndp {
     }
 
     fn mechanism(params: &NdpParams) -> Option<NdpPortConfig> {
-        Some(NdpPortConfig { header: params.header })
+        (params.cuts == Cuts::Votes).then_some(NdpPortConfig { header: params.header })
     }
 }
 

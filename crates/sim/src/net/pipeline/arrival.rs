@@ -1,8 +1,10 @@
 //! Arrival: a port is handed a packet, which goes on the link at once or joins a queue, if that has room.
 
+use super::admit::admit;
 use super::departure::{put_on_link, transmit};
-use super::rules::{AdmissionRule, Admitted, UnderControl, WithoutControl};
+use super::rules::{AdmissionRule, UnderControl, WithoutControl};
 use super::service::rearm;
+use super::trim::make_room;
 use super::vote::{Outcome, vote, vote_on_full};
 use crate::ids::{CreditsId, Id, PacketId, PlainId};
 use crate::net::credit_queue::WaitingCredit;
@@ -129,32 +131,17 @@ fn join_memory<M: AdmissionRule>(net: &mut Network, port: PortId, id: PacketId) 
     }
 }
 
-/// Classifies, admits, marks and queues a packet. It leaves no trace of one for which there is no room.
-#[inline(always)]
-fn admit<M: AdmissionRule>(net: &mut Network, port: PortId, id: PacketId) -> Admitted {
-    let now = net.agenda.now;
-    let (out, routed) = (&mut net.ports[port], &mut net.slab[id]);
-    let class = routed.class_at(out.nic.is_some());
-    let queue = net.queues.nth_mut(out.queues, class.index());
-    let mut admitted = Admitted::plainly(queue.has_room(routed.packet.wire.into()));
-    if admitted.has_room && out.nic.is_none() {
-        admitted = M::admit(&mut net.memory, &net.paths, routed, out.owner, queue.queue.bytes());
-    }
-    if admitted.has_room {
-        queue.mark_joining(&mut routed.packet);
-        queue.queue.push(&mut net.slab, id, now);
-        out.waiting += 1;
-        let free = out.busy_until.max(now);
-        if !M::PAUSES || !out.paused.has(class) {
-            net.arm(port, free);
-        }
-    }
-    admitted
-}
-
-/// There is no room for a packet: the port's mechanism has a second vote, and a packet that it changes is tried once more.
+/// There is no room for a packet. A port that trims may cut it, or another one in its place. Else the port's mechanism has a
+/// second vote, and a packet that it changes is tried once more.
 #[inline(never)]
 fn refuse<M: AdmissionRule>(net: &mut Network, port: PortId, id: PacketId) {
+    if net.ports[port].special.trims() {
+        let trimmed = make_room::<M>(net, port, id);
+        trimmed.back.into_iter().flatten().for_each(|(by, id)| hand_aside(net, by, id));
+        if trimmed.is_settled {
+            return;
+        }
+    }
     match vote_on_full(net, port, id) {
         Outcome::Dropped => return,
         Outcome::Returns(by) => return hand_aside(net, by, id),

@@ -9,8 +9,9 @@ use crate::net::drop_reason::DropReason;
 use crate::net::drops::drop_packet;
 use crate::net::network::Network;
 use crate::net::port::Special;
+use crate::net::slab::RoutedPacket;
 use crate::net::tap;
-use clearway_proto::Sees;
+use clearway_proto::{Kind, Sees};
 use clearway_topology::PortId;
 use clearway_units::Time;
 
@@ -96,8 +97,8 @@ fn launch(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
     net.agenda.at_port(port, arrival, EventKind::Arrive(id));
 }
 
-/// Sends a packet over the link of a port that has a mechanism, whose link loses packets or leads to another part of the
-/// network, or that a trace covers.
+/// Sends a packet over the link of a port that has a mechanism or trims, whose link loses packets or leads to another part of
+/// the network, or that a trace covers.
 #[inline(never)]
 fn launch_where_looked_at(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
     let out = &net.ports[port];
@@ -114,7 +115,11 @@ fn launch_where_looked_at(net: &mut Network, port: PortId, arrival: Time, id: Pa
 /// As [`launch_where_looked_at`], where all packets come here.
 #[inline(never)]
 fn launch_rarely(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
-    let Special { mechanism, sees_departures, loss, is_traced, leads_to, .. } = net.ports[port].special;
+    let special = net.ports[port].special;
+    let Special { mechanism, sees_departures, loss, is_traced, leads_to, .. } = special;
+    if special.trims() && net.slab[id].packet.kind() == Kind::Data {
+        note_departure(net, port, id);
+    }
     if let Some(mechanism) = mechanism
         && sees_departures.has(&net.slab[id].packet)
     {
@@ -126,6 +131,14 @@ fn launch_rarely(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
         net.hand_over(part, port, arrival, id);
     } else {
         launch(net, port, arrival, id);
+    }
+}
+
+/// A packet of data leaves for the link of a port that trims, which counts it against the limit of its queue until then.
+fn note_departure(net: &mut Network, port: PortId, id: PacketId) {
+    let (RoutedPacket { packet, class, .. }, until) = (&net.slab[id], net.ports[port].busy_until);
+    if let Some(trims) = &mut net.trims[port] {
+        trims.send(*class, packet.wire.into(), until);
     }
 }
 

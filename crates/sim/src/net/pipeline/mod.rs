@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | arrive | a packet comes from its host or from a link, and its next port is handed it; a free port without a queue sends it at once | `entry.rs`, `arrival.rs` |
 //! | vote | the port's mechanism, if it has one, returns its verdict: keep, change, drop or return the packet | `vote.rs` |
-//! | classify, admit, mark, queue | the packet joins the queue of its class, if the queue and the memory have room | `arrival.rs` |
+//! | classify, admit, mark, queue | the packet joins the queue of its class, if the queue and the memory have room | `arrival.rs`, `admit.rs` |
+//! | trim | a queue that trims and has no room cuts a packet to its header, which joins another class | `trim.rs` |
 //! | pick | a port whose link is free decides what leaves next: a credit if the limit allows, else data by class | `service.rs` |
 //! | depart | the packet leaves its queue and its memory, and goes on the link | `departure.rs` |
 //!
@@ -14,12 +15,14 @@
 //! ([`Instance`](super::port::Instance)). Tests forbid these others, to see that they change nothing (`fast_paths.rs`). At a
 //! *plain* port all stages but the first are one addition (`plain.rs`).
 
+mod admit;
 mod arrival;
 mod departure;
 mod entry;
 mod notices;
 mod rules;
 mod service;
+mod trim;
 mod vote;
 
 pub use arrival::hand_aside;

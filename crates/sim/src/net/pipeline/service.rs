@@ -36,7 +36,7 @@ pub fn wake(net: &mut Network, port: PortId) -> bool {
     }
     out.wake_at = Time::MAX;
     match out.special.instance {
-        Instance::General => true,
+        Instance::General | Instance::Trimming => true,
         Instance::Limited => !serve_limited(net, port),
         Instance::Guarded => !serve_guarded(net, port),
     }

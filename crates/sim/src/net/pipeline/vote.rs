@@ -92,6 +92,7 @@ fn change(net: &mut Network, mechanism: MechanismId, id: PacketId, how: Change) 
     }
     if let Some(wire) = how.trim_to {
         net.books.trimmed.add(&routed.packet);
+        net.mechanisms[mechanism].trims += 1;
         routed.packet.trim(wire);
     }
     if let Some(kind) = how.class_of {
@@ -102,7 +103,7 @@ fn change(net: &mut Network, mechanism: MechanismId, id: PacketId, how: Change) 
 
 /// Turns a packet back to its sender, over the links by which it came or, where packets are spread over paths, over any. Returns
 /// the port by which it goes; `None` if its flow has been given another path since.
-fn turn_back(net: &mut Network, port: PortId, id: PacketId) -> Option<PortId> {
+pub(super) fn turn_back(net: &mut Network, port: PortId, id: PacketId) -> Option<PortId> {
     let RoutedPacket { flow, mut packet, .. } = net.slab[id];
     packet.flags.set(Flags::RETURNED);
     let number = packet.header.offset().unwrap_or_default();
@@ -212,7 +213,7 @@ mod tests {
             assert_eq!((outcome, routed.packet.wire, routed.class), (Outcome::Changed, 84, class));
             assert!(routed.packet.flags.has(Flags::TRIMMED));
         }
-        assert_eq!(net.books.trimmed.packets, 2);
+        assert_eq!((net.books.trimmed.packets, net.look(port).trims()), (2, 2));
     }
 
     #[test]

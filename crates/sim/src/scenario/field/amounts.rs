@@ -1,6 +1,7 @@
 //! Amounts of packets, marking thresholds and delays.
 
 use crate::model::{Amount, Delay};
+use crate::scenario::sizes::Sizes;
 use clearway_schema::{Field, Form, TableKey, Value, quoted, scalar, suggestion, without_value};
 use clearway_units::{Bytes, Span, UnitError};
 
@@ -14,30 +15,54 @@ pub enum BufferWord {
     Packets(u32),
     /// Places for this many packets; every packet takes one, whatever its size.
     Slots(u32),
+    /// So many thousandths of the network's bandwidth-delay product, in full data frames and rounded up.
+    Bdps(u32),
 }
 
 impl BufferWord {
-    /// Returns the limit of a queue, where a full data frame has `frame` bytes on the wire.
-    pub fn limit(self, frame: u32) -> Amount {
+    /// Returns the limit of a queue in a network of these sizes.
+    pub fn limit(self, sizes: &Sizes<'_>) -> Amount {
         let bytes = |bytes| Amount { bytes, ..Amount::UNLIMITED };
         match self {
             BufferWord::Unlimited => Amount::UNLIMITED,
             BufferWord::Bytes(size) => bytes(size),
-            BufferWord::Packets(count) => bytes(Bytes::new(u64::from(count) * u64::from(frame))),
+            BufferWord::Packets(count) => bytes(Bytes::new(u64::from(count) * u64::from(sizes.frame))),
             BufferWord::Slots(packets) => Amount { packets, ..Amount::UNLIMITED },
+            BufferWord::Bdps(thousandths) => bytes(sizes.bytes(thousandths.into())),
+        }
+    }
+
+    /// Returns a multiple of the buffer, rounded up.
+    pub fn times(self, factor: f64) -> BufferWord {
+        let count = |count: u32| (f64::from(count) * factor).ceil() as u32;
+        match self {
+            BufferWord::Unlimited => BufferWord::Unlimited,
+            BufferWord::Bytes(size) => {
+                BufferWord::Bytes(Bytes::new((size.get() as f64 * factor).ceil() as u64))
+            }
+            BufferWord::Packets(packets) => BufferWord::Packets(count(packets)),
+            BufferWord::Slots(packets) => BufferWord::Slots(count(packets)),
+            BufferWord::Bdps(thousandths) => BufferWord::Bdps(count(thousandths)),
         }
     }
 }
 
 /// The hint for a wrong size of a buffer.
 const BUFFER_RIGHT: &str =
-    "write a size such as \"384.5 KB\", \"250 packets\", \"250 slots\" or \"unlimited\"";
+    "write a size such as \"384.5 KB\", \"250 packets\", \"250 slots\", \"1.5 BDP\" or \"unlimited\"";
 
 /// Reads a count with one of these units, as in "250 packets"; `None` if the text has none of the units.
 fn counted(text: &str, units: [&str; 2], right: &str) -> Option<Result<u32, String>> {
     let count = units.iter().find_map(|unit| text.strip_suffix(unit))?;
     let count = count.trim().replace('_', "").parse::<u32>().ok().filter(|&count| count > 0);
     Some(count.ok_or_else(|| format!("is no number of {}; {right}", units[0])))
+}
+
+/// Reads a multiple of the bandwidth-delay product, as in "1.5 BDP", in thousandths; `None` if the text has not the unit.
+fn bdps(text: &str) -> Option<Result<u32, String>> {
+    let number = text.strip_suffix("BDP")?.trim().parse::<f64>().ok();
+    let number = number.map(|number| (number * 1000.0).round()).filter(|number| (1.0..=1e9).contains(number));
+    Some(number.map(|number| number as u32).ok_or_else(|| format!("is no number of BDP; {BUFFER_RIGHT}")))
 }
 
 /// Reads a size in bytes that is not zero.
@@ -52,12 +77,12 @@ fn some_bytes(text: &str, right: &str) -> Result<Bytes, String> {
 
 impl Field for BufferWord {
     fn kind() -> String {
-        "size, \"N packets\", \"N slots\" or \"unlimited\"".into()
+        "size, \"N packets\", \"N slots\", \"N BDP\" or \"unlimited\"".into()
     }
 
     fn forms() -> Vec<Form> {
         let counted = Form::Counted(&["packets", "packet", "slots", "slot"]);
-        [Bytes::forms(), vec![counted, Form::Word("unlimited")]].concat()
+        [Bytes::forms(), vec![counted, Form::Quantity(vec!["BDP"]), Form::Word("unlimited")]].concat()
     }
 
     fn blank() -> BufferWord {
@@ -73,6 +98,8 @@ impl Field for BufferWord {
             count.map(BufferWord::Packets)
         } else if let Some(count) = counted(text, ["slots", "slot"], BUFFER_RIGHT) {
             count.map(BufferWord::Slots)
+        } else if let Some(bdps) = bdps(text) {
+            bdps.map(BufferWord::Bdps)
         } else {
             some_bytes(text, BUFFER_RIGHT).map(BufferWord::Bytes)
         }
@@ -84,6 +111,7 @@ impl Field for BufferWord {
             BufferWord::Bytes(bytes) => bytes.to_string(),
             BufferWord::Packets(count) => format!("{count} packets"),
             BufferWord::Slots(count) => format!("{count} slots"),
+            BufferWord::Bdps(thousandths) => format!("{} BDP", f64::from(*thousandths) / 1000.0),
         }))
     }
 }
@@ -95,6 +123,7 @@ pub enum MarkingWord {
     Auto,
     ByRate,
     Red,
+    Bdp,
     Above(Amount),
 }
 
@@ -111,11 +140,11 @@ fn above(value: &Value) -> Result<Amount, String> {
 
 impl Field for MarkingWord {
     fn kind() -> String {
-        "\"auto\", \"off\", \"by-rate\", \"red\", size or \"N packets\"".into()
+        "\"auto\", \"off\", \"by-rate\", \"red\", \"bdp\", size or \"N packets\"".into()
     }
 
     fn forms() -> Vec<Form> {
-        let words = Form::words(&["auto", "off", "by-rate", "red"]);
+        let words = Form::words(&["auto", "off", "by-rate", "red", "bdp"]);
         [words, Bytes::forms(), vec![Form::Counted(&["packets", "packet"])]].concat()
     }
 
@@ -129,9 +158,10 @@ impl Field for MarkingWord {
             Some("auto") => Ok(MarkingWord::Auto),
             Some("by-rate") => Ok(MarkingWord::ByRate),
             Some("red") => Ok(MarkingWord::Red),
+            Some("bdp") => Ok(MarkingWord::Bdp),
             text => above(value).map(MarkingWord::Above).map_err(|problem| {
-                let right = "write \"auto\", \"off\", \"by-rate\", \"red\", a size such as \"100 KB\" or \"65 packets\"";
-                let words = ["auto", "off", "by-rate", "red"];
+                let right = "write \"auto\", \"off\", \"by-rate\", \"red\", \"bdp\", a size such as \"100 KB\" or \"65 packets\"";
+                let words = ["auto", "off", "by-rate", "red", "bdp"];
                 let hint = suggestion(text.unwrap_or(""), words);
                 format!("{}; {right}{hint}", problem.split(';').next().unwrap_or_default())
             }),
@@ -144,6 +174,7 @@ impl Field for MarkingWord {
             MarkingWord::Auto => Some(quoted("auto")),
             MarkingWord::ByRate => Some(quoted("by-rate")),
             MarkingWord::Red => Some(quoted("red")),
+            MarkingWord::Bdp => Some(quoted("bdp")),
             MarkingWord::Above(Amount { bytes: Bytes::MAX, packets }) => {
                 Some(quoted(&format!("{packets} packets")))
             }

@@ -10,6 +10,8 @@ choice! {
         SymmetricEcmp = "symmetric-ecmp",
         Ecmp = "ecmp",
         Spray = "spray",
+        Entropy = "entropy",
+        Adaptive = "adaptive",
         Ns2Xpass = "ns2-xpass",
     }
 }
@@ -20,6 +22,8 @@ impl Routing {
             Routing::SymmetricEcmp => Policy::SymmetricEcmp,
             Routing::Ecmp => Policy::Ecmp,
             Routing::Spray => Policy::Spray,
+            Routing::Entropy => Policy::Entropy,
+            Routing::Adaptive => Policy::Adaptive,
             Routing::Ns2Xpass => Policy::Ns2Xpass,
         }
     }
@@ -94,6 +98,7 @@ choice! {
         Notices = "notices",
         Drops = "drops",
         Marks = "marks",
+        Trims = "trims",
         CreditDrops = "credit-drops",
         Pauses = "pauses",
     }

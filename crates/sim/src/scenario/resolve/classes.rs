@@ -3,12 +3,14 @@
 use super::marking::marking;
 use super::needs::{Ahead, AllNeeds, DATA, UNSCHEDULED, agreed, classes_of, lane_class};
 use super::traffic::ReadPart;
-use crate::model::{Amount, Class, CreditTurn, Model, Traffic};
+use super::trimming::Trimming;
+use crate::model::{Amount, Class, CreditTurn, LastHop, Model, Traffic};
 use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
 use crate::scenario::field::{BufferWord, MarkingWord, Name};
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
+use crate::scenario::sizes::Sizes;
 use clearway_proto::{Acks, Order};
 use clearway_schema::{Declared, quoted, suggestion};
 
@@ -30,6 +32,7 @@ pub(super) fn read_classes(document: &Document, switch_at: &Path) -> Result<Vec<
             marking_at: None,
             lossless: None,
             at_switches: None,
+            trim: None,
         }]);
     }
     check_joins(document, switch_at, &tables)?;
@@ -213,6 +216,7 @@ pub(super) fn with_unscheduled_class(
         marking_at: None,
         lossless: Some(false),
         at_switches: None,
+        trim: None,
     });
     Ok(classes.into_iter().chain(made).collect())
 }
@@ -236,16 +240,28 @@ fn check_joins(document: &Document, switch_at: &Path, tables: &[ClassTable]) -> 
     Ok(())
 }
 
-/// Returns the class of a table whose every key is filled in. `all` are the tables of all classes; a full data frame
-/// has `frame` bytes on the wire.
-pub(super) fn model_class(class: &ClassTable, all: &[ClassTable], switch: &Switch, frame: u32) -> Class {
+/// Returns class number `index` of these tables, whose every key is filled in, with this trimming.
+pub(super) fn model_class(
+    index: usize,
+    all: &[ClassTable],
+    switch: &Switch,
+    trimming: &Trimming,
+    sizes: &Sizes<'_>,
+) -> Class {
+    let (class, trim) = (&all[index], trimming.of[index]);
     let position = |name: &Name| all.iter().position(|other| other.name == *name);
+    let limit = class.buffer.map_or(Amount::UNLIMITED, |buffer| buffer.limit(sizes));
+    let marks = switch.marking_last_hop != Some(false);
+    let last_hop =
+        LastHop { limit: if trim.is_some() { limit.times(trimming.last_hop) } else { limit }, marks };
     Class {
         name: class.name.0.clone(),
         priority: class.priority,
         weight: class.weight,
-        limit: class.buffer.map_or(Amount::UNLIMITED, |buffer| buffer.limit(frame)),
-        marking: marking(class, switch),
+        limit,
+        marking: marking(class, switch, sizes),
         at_switches: class.at_switches.as_ref().and_then(position),
+        trim,
+        last_hop: Some(last_hop).filter(|last_hop| !marks || last_hop.limit != limit),
     }
 }

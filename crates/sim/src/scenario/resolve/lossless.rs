@@ -1,15 +1,17 @@
 //! The flow control and the buffers of switches, from the needs of transports and the keys of the scenario.
 
 use super::needs::AllNeeds;
+use super::trimming::{Trimming, Users};
 use crate::model::{Pfc, SharedBuffer};
 use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
 use crate::scenario::field::BufferWord;
 use crate::scenario::schema::{ClassTable, Switch};
 use crate::scenario::shapes::has;
-use clearway_proto::Framing;
+use crate::scenario::sizes::thousandths;
 use clearway_proto::port::pfc::{PfcConfig, headroom};
-use clearway_schema::Auto;
+use clearway_proto::{BufferNeeds, Framing};
+use clearway_schema::{Auto, quoted};
 use clearway_topology::{NodeId, Topology};
 use clearway_units::{Bytes, Rate, Span};
 
@@ -160,6 +162,7 @@ pub(super) fn with_buffers(
     switch: Switch,
     classes: Vec<ClassTable>,
     topology: &Topology,
+    (users, trimming): (&Users, &Trimming),
 ) -> Result<(Switch, Vec<ClassTable>, Option<SharedBuffer>)> {
     let at = Path::default().key("switch");
     let shared = match (switch.shared_buffer, switch.alpha) {
@@ -179,9 +182,75 @@ pub(super) fn with_buffers(
         Some(_) => BufferWord::Unlimited,
         None => default_buffer(topology),
     });
-    let filled = |class: ClassTable| ClassTable { buffer: class.buffer.or(Some(buffer)), ..class };
-    let classes = classes.into_iter().map(filled).collect();
+    let is_auto = switch.buffer == Auto::Auto && shared.is_none();
+    let mut limits = Vec::new();
+    for (index, class) in classes.iter().enumerate() {
+        let own = class.buffer.map_or_else(
+            || if is_auto { asked_for(document, users, trimming, &classes, index) } else { Ok(None) },
+            |own| Ok(Some(own)),
+        )?;
+        limits.push(own.unwrap_or(buffer));
+    }
+    let of_headers = |index: usize| trimming.data_of(index).map(|data| limits[data].times(trimming.headers));
+    let switch = with_multiple(document, switch, &classes, of_headers)?;
+    let is_shared = shared.is_some();
+    let filled = |(index, class): (usize, ClassTable)| {
+        let limit = class.buffer.or(of_headers(index)).unwrap_or(limits[index]);
+        ClassTable { buffer: Some(limit), ..class }
+    };
+    let classes: Vec<ClassTable> = classes.into_iter().enumerate().map(filled).collect();
+    let endless = |index: &usize| {
+        trimming.of[*index].is_some() && classes[*index].buffer == Some(BufferWord::Unlimited) && !is_shared
+    };
+    if let Some(index) = (0..classes.len()).find(endless).filter(|_| has(document, &at, "trim")) {
+        let name = quoted(&classes[index].name.0);
+        let problem =
+            format!("never trims in the class {name}, whose queue has no limit; write a buffer for it");
+        return Err(document.error(&at.key("trim"), problem));
+    }
     Ok((Switch { buffer: Auto::Set(buffer), ..switch }, classes, shared))
+}
+
+/// Returns the limit of a class that its traffic asks for, if any does.
+fn asked_for(
+    document: &Document,
+    users: &Users,
+    trimming: &Trimming,
+    classes: &[ClassTable],
+    class: usize,
+) -> Result<Option<BufferWord>> {
+    let asked = users.buffer(classes, class).map_err(|conflict| {
+        let at = Path::default().key("switch").key("buffer");
+        document.error(&at, format!("{conflict} in the class {}; write one", quoted(&classes[class].name.0)))
+    })?;
+    let limit = |needs: BufferNeeds| {
+        let bdps = if trimming.of[class].is_some() { needs.trimming } else { needs.dropping };
+        BufferWord::Bdps(thousandths(bdps) as u32)
+    };
+    Ok(asked.map(limit))
+}
+
+/// Returns the table of switches without the multiple for the limit of headers, if a class of headers has another limit of its
+/// own. `of_headers` tells the limit of a class that holds headers, by the multiple. Refuses both.
+fn with_multiple(
+    document: &Document,
+    switch: Switch,
+    classes: &[ClassTable],
+    of_headers: impl Fn(usize) -> Option<BufferWord>,
+) -> Result<Switch> {
+    let is_other = |index: usize| {
+        let own = classes[index].buffer;
+        own.is_some() && of_headers(index).is_some_and(|limit| own != Some(limit))
+    };
+    let Some(index) = (0..classes.len()).find(|index| is_other(*index)) else { return Ok(switch) };
+    let at = Path::default().key("switch");
+    if has(document, &at, "trim_headers") {
+        let name = quoted(&classes[index].name.0);
+        let problem =
+            format!("contradicts the buffer of the class of headers, {name}; remove one of the two");
+        return Err(document.error(&at.key("trim_headers"), problem));
+    }
+    Ok(Switch { trim_headers: None, ..switch })
 }
 
 /// Returns the default buffer of a port, by the fastest link of the network.

@@ -7,11 +7,14 @@ use crate::scenario::error::Result;
 use crate::scenario::field::MarkingWord;
 use crate::scenario::schema::{ClassTable, Switch};
 use crate::scenario::shapes::has;
-use clearway_proto::MarkingNeeds;
+use crate::scenario::sizes::{Sizes, thousandths};
 use clearway_proto::port::{MarkAt, RedConfig};
+use clearway_proto::{BdpMarking, MarkingNeeds};
 
 /// The keys that mean something only with marks at random.
 const RED_KEYS: [&str; 4] = ["red_kmin", "red_kmax", "red_pmax", "red_rate"];
+/// The keys that mean something only with marks at random between shares of the bandwidth-delay product.
+const BDP_KEYS: [&str; 2] = ["bdp_min", "bdp_max"];
 
 /// Returns the tables of switches and classes with every key of marking filled in.
 pub(super) fn with_marking(
@@ -25,8 +28,8 @@ pub(super) fn with_marking(
     let wanted = agreed(&needs.markings, |marking| *marking);
     if let (Err(conflict), true) = (&wanted, classes.iter().any(asks_auto)) {
         let problem = format!(
-            "the transports {} and {} ask for marks of different kinds; write \"by-rate\", \"red\", a size or \"off\" \
-             here or for each class",
+            "the transports {} and {} ask for marks of different kinds; write \"by-rate\", \"red\", \"bdp\", a size or \
+             \"off\" here or for each class",
             conflict.one, conflict.other
         );
         return Err(document.error(&at.key("marking"), problem));
@@ -35,16 +38,21 @@ pub(super) fn with_marking(
         (MarkingWord::Auto, None) => MarkingWord::Off,
         (MarkingWord::Auto, Some((_, MarkingNeeds::Step))) => MarkingWord::ByRate,
         (MarkingWord::Auto, Some((_, MarkingNeeds::Red(_)))) => MarkingWord::Red,
+        (MarkingWord::Auto, Some((_, MarkingNeeds::Bdp(_)))) => MarkingWord::Bdp,
         (other, _) => other,
     };
     let switch = Switch { marking: settled(switch.marking), ..switch };
-    let marking_of = |class: &ClassTable| settled(class.marking.unwrap_or(switch.marking));
-    let is_red = classes.iter().any(|class| marking_of(class) == MarkingWord::Red);
-    let switch = with_red(document, needs, switch, is_red)?;
+    let all: Vec<MarkingWord> =
+        classes.iter().map(|class| settled(class.marking.unwrap_or(switch.marking))).collect();
+    let switch = with_red(document, needs, switch, all.contains(&MarkingWord::Red))?;
+    let switch = with_bdp(document, needs, switch, all.contains(&MarkingWord::Bdp))?;
+    if switch.marking_last_hop.is_some() && all.iter().all(|marking| *marking == MarkingWord::Off) {
+        let problem = "means nothing, since no class marks; remove it, or set marking";
+        return Err(document.error(&at.key("marking_last_hop"), problem));
+    }
     let filled = |class: ClassTable| {
         let marking = settled(class.marking.unwrap_or(switch.marking));
-        let own = threshold(marking, &switch);
-        let at = class.marking_at.or(switch.marking_at).unwrap_or(marks_at(own.as_ref()));
+        let at = class.marking_at.or(switch.marking_at).unwrap_or(marks_at(marking));
         ClassTable { marking: Some(marking), marking_at: Some(at), ..class }
     };
     let classes = classes.into_iter().map(filled).collect();
@@ -61,7 +69,7 @@ fn with_red(document: &Document, needs: &AllNeeds, switch: Switch, is_red: bool)
     }
     let asked = needs.markings.iter().find_map(|(_, marking)| match marking {
         MarkingNeeds::Red(config) => Some(*config),
-        MarkingNeeds::Step => None,
+        MarkingNeeds::Step | MarkingNeeds::Bdp(_) => None,
     });
     let default = asked.unwrap_or(RedConfig::DEFAULT);
     let k_min = switch.red_kmin.unwrap_or(default.k_min);
@@ -95,9 +103,45 @@ fn with_red(document: &Document, needs: &AllNeeds, switch: Switch, is_red: bool)
     })
 }
 
+/// Returns the table of switches with the keys of marks between shares of the bandwidth-delay product filled in, if a class
+/// marks so.
+fn with_bdp(document: &Document, needs: &AllNeeds, switch: Switch, is_bdp: bool) -> Result<Switch> {
+    let at = Path::default().key("switch");
+    if !is_bdp {
+        let Some(key) = BDP_KEYS.into_iter().find(|key| has(document, &at, key)) else { return Ok(switch) };
+        let problem = "means nothing, since no class marks by \"bdp\"; remove it, or set marking = \"bdp\"";
+        return Err(document.error(&at.key(key), problem));
+    }
+    let asked = needs.markings.iter().find_map(|(_, marking)| match marking {
+        MarkingNeeds::Bdp(marking) => Some(*marking),
+        MarkingNeeds::Step | MarkingNeeds::Red(_) => None,
+    });
+    let default = asked.unwrap_or(BdpMarking::DEFAULT);
+    let [min, max] = [switch.bdp_min.unwrap_or(default.min), switch.bdp_max.unwrap_or(default.max)];
+    if min > max {
+        let is_given = |key: &str| has(document, &at, key);
+        let (key, problem) = if is_given("bdp_max") && !is_given("bdp_min") {
+            (
+                "bdp_max",
+                format!("is below bdp_min, which is {min} unless set; write more, or set bdp_min too"),
+            )
+        } else {
+            (
+                "bdp_min",
+                format!("is above bdp_max, {max}; marks begin at bdp_min, so write less here or more there"),
+            )
+        };
+        return Err(document.error(&at.key(key), problem));
+    }
+    let marking_last_hop = switch.marking_last_hop.or((!default.last_hop).then_some(false));
+    Ok(Switch { bdp_min: Some(min), bdp_max: Some(max), marking_last_hop, ..switch })
+}
+
 /// Returns the threshold of a class whose marking is settled, at switches whose keys of marks at random are filled in.
-fn threshold(marking: MarkingWord, switch: &Switch) -> Option<Threshold> {
+fn threshold(marking: MarkingWord, switch: &Switch, sizes: &Sizes<'_>) -> Option<Threshold> {
     let default = RedConfig::DEFAULT;
+    let bdp = BdpMarking::DEFAULT;
+    let share = |own: Option<f64>, default: f64| sizes.bytes(thousandths(own.unwrap_or(default)));
     match marking {
         MarkingWord::Off | MarkingWord::Auto => None,
         MarkingWord::ByRate => Some(Threshold::ByRate),
@@ -107,18 +151,21 @@ fn threshold(marking: MarkingWord, switch: &Switch) -> Option<Threshold> {
             p_max: switch.red_pmax.unwrap_or(default.p_max),
             at_rate: switch.red_rate.unwrap_or(default.at_rate),
         })),
+        MarkingWord::Bdp => {
+            Some(Threshold::Between(share(switch.bdp_min, bdp.min), share(switch.bdp_max, bdp.max)))
+        }
         MarkingWord::Above(amount) => Some(Threshold::Fixed(amount)),
     }
 }
 
 /// Returns the moment at which a packet meets a threshold: as it leaves for marks at random, else as it joins the
 /// queue.
-fn marks_at(threshold: Option<&Threshold>) -> MarkAt {
-    if matches!(threshold, Some(Threshold::Red(_))) { MarkAt::Dequeue } else { MarkAt::Enqueue }
+fn marks_at(marking: MarkingWord) -> MarkAt {
+    if matches!(marking, MarkingWord::Red | MarkingWord::Bdp) { MarkAt::Dequeue } else { MarkAt::Enqueue }
 }
 
 /// Returns the marking of a class whose keys are filled in.
-pub(super) fn marking(class: &ClassTable, switch: &Switch) -> Option<Marking> {
-    let threshold = threshold(class.marking?, switch)?;
+pub(super) fn marking(class: &ClassTable, switch: &Switch, sizes: &Sizes<'_>) -> Option<Marking> {
+    let threshold = threshold(class.marking?, switch, sizes)?;
     Some(Marking { threshold, at: class.marking_at? })
 }

@@ -10,6 +10,7 @@ mod ports;
 mod samples;
 mod traces;
 mod traffic;
+mod trimming;
 mod write;
 
 #[cfg(test)]
@@ -19,6 +20,7 @@ pub(crate) use ports::ports_for;
 
 use super::document::{Document, Path};
 use super::error::Result;
+use super::field::Routing;
 use super::files::Files;
 use super::memory::Limit;
 use super::schema::*;
@@ -99,8 +101,10 @@ pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> R
     check_use(document, default.is_some() && !asked.replaced, &parts)?;
     let needs = AllNeeds::of(parts.iter().map(|part| &part.traffic.transport));
     let ports = resolve_ports(document, &needs, tables, parts, topology, *framing)?;
+    let network = Network { routing: Auto::Set(network.routing.or(needs.routing())), ..*network };
     let has_credits = ports.model.switch.credit.is_some();
-    let has = Has { credits: has_credits, flow_control: ports.model.pfc.is_some() };
+    let trimming = ports.model.switch.classes.iter().any(|class| class.trim.is_some());
+    let has = Has { credits: has_credits, flow_control: ports.model.pfc.is_some(), trimming };
     let (faults, fault_tables) = read_faults(document, topology, root.stop)?;
     let (loss, loss_tables) = read_loss(document, topology)?;
     let measure = read_measure(document, root.stop)?;
@@ -111,7 +115,7 @@ pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> R
         root,
         shape,
         links,
-        network,
+        network: &network,
         ports: &ports.tables,
         mechanism: &ports.mechanism,
         has_credits,
@@ -123,11 +127,11 @@ pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> R
         samples: &sample_tables,
         traces: &trace_tables,
     });
-    let Ports { tables, model: PortModels { switch, host, pfc }, parts, .. } = ports;
+    let Ports { tables, model: PortModels { switch, host, pfc, .. }, parts, .. } = ports;
     let model = Model {
         seed: root.seed,
         stop: root.stop,
-        routing: network.routing.policy(),
+        routing: network.routing.or(Routing::SymmetricEcmp).policy(),
         framing: *framing,
         switch,
         pfc,

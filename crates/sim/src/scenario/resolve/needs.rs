@@ -1,6 +1,9 @@
 //! The needs of all transports of a network at its ports, and the classes of packets that follow from them.
 
-use clearway_proto::{Acks, AnyMechanismConfig, AnyTransport, CreditNeeds, MarkingNeeds, Needs};
+use crate::scenario::field::Routing;
+use clearway_proto::{
+    Acks, AnyMechanismConfig, AnyTransport, CreditNeeds, MarkingNeeds, Needs, TrimmingNeeds,
+};
 use std::fmt;
 use thiserror::Error;
 
@@ -32,6 +35,12 @@ pub struct AllNeeds {
     pub stamp: u32,
     /// Sizes of the queue of unscheduled data, in frames.
     pub unscheduled_queues: Vec<(&'static str, u32)>,
+    /// The trimming that transports need.
+    pub trimmings: Vec<(&'static str, TrimmingNeeds)>,
+    /// True if a transport chooses the paths of its packets by their entropy.
+    pub entropy: bool,
+    /// All needs of every transport.
+    pub transports: Vec<(&'static str, Needs)>,
     /// Mechanisms at the ports of switches.
     pub mechanisms: Vec<(&'static str, AnyMechanismConfig)>,
 }
@@ -104,6 +113,9 @@ impl AllNeeds {
             let (name, needs) = (transport.info().name, transport.needs());
             all.credits.extend(needs.credits.map(|credits| (name, credits)));
             all.markings.extend(needs.marking.map(|marking| (name, marking)));
+            all.trimmings.extend(needs.trimming.map(|trimming| (name, trimming)));
+            all.entropy |= needs.entropy;
+            all.transports.push((name, needs));
             all.lossless |= needs.lossless;
             all.cnps |= needs.cnps;
             if needs.acks != Acks::WithData {
@@ -115,6 +127,11 @@ impl AllNeeds {
             all.mechanisms.extend(transport.mechanism().map(|mechanism| (name, mechanism)));
         }
         all
+    }
+
+    /// Returns the rule that chooses paths where the scenario names none.
+    pub fn routing(&self) -> Routing {
+        if self.entropy && self.credits.is_empty() { Routing::Entropy } else { Routing::SymmetricEcmp }
     }
 
     /// Returns the classes ahead of data: one for CNPs, and one for each way of acknowledgements that asks for it.

@@ -8,6 +8,7 @@ use super::lossless::{with_buffers, with_pfc};
 use super::marking::with_marking;
 use super::needs::{AllNeeds, agreed};
 use super::traffic::ReadPart;
+use super::trimming::{Users, with_trimming};
 use crate::model::{Class, CreditClass, CreditTurn, Pfc, PortModel};
 use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
@@ -15,11 +16,13 @@ use crate::scenario::field::BufferWord;
 use crate::scenario::mechanism::{self, resolve_mechanism};
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
+use crate::scenario::sizes::Sizes;
 use crate::scenario::transport::CREDIT_KEYS;
 use clearway_proto::port::CreditShaping;
 use clearway_proto::{AnyTransport, CreditNeeds, Framing};
 use clearway_schema::{Auto, Declared};
 use clearway_topology::Topology;
+use clearway_topology::routing::Policy;
 use std::fmt::Debug;
 
 /// The limit on a bucket times the bytes of a credit and its frame, since a token bucket is counted in 64 bits
@@ -143,6 +146,8 @@ pub(crate) struct PortModels {
     pub host: PortModel,
     /// The flow control of links into switches, if there is any.
     pub pfc: Option<Pfc>,
+    /// The policy by which paths are chosen where the scenario names none.
+    pub routing: Policy,
 }
 
 /// Returns the ports that transports get without any key of a scenario, but that the queues of switches have no limit:
@@ -215,15 +220,23 @@ pub(super) fn resolve_ports(
     let classes = with_unscheduled_class(document, needs, &parts, classes)?;
     let (switch, classes) = with_marking(document, needs, switch, classes)?;
     let (switch, classes, pfc) = with_pfc(document, needs, switch, classes, topology, framing)?;
-    let (switch, classes, shared) = with_buffers(document, switch, classes, topology)?;
+    let users = Users::of(needs, &parts, &ahead);
+    let (switch, classes, trimming) = with_trimming(document, needs, &users, switch, classes, framing)?;
+    let (switch, classes, shared) = with_buffers(document, switch, classes, topology, (&users, &trimming))?;
 
-    let frame = framing.wire_max() + needs.stamp;
+    let sizes = Sizes::new(topology, framing, framing.wire_max() + needs.stamp);
     let of_switch: Vec<Class> =
-        classes.iter().map(|class| model_class(class, &classes, &switch, frame)).collect();
+        (0..classes.len()).map(|index| model_class(index, &classes, &switch, &trimming, &sizes)).collect();
     let host = with_queue(document, &parts, host)?;
-    let limit = host.queue.unwrap_or(host.buffer).limit(frame);
+    let limit = host.queue.unwrap_or(host.buffer).limit(&sizes);
     let marks = host.queue_marking == Some(true);
-    let of_host = |class: &Class| Class { limit, marking: class.marking.filter(|_| marks), ..class.clone() };
+    let of_host = |class: &Class| Class {
+        limit,
+        marking: class.marking.filter(|_| marks),
+        trim: None,
+        last_hop: None,
+        ..class.clone()
+    };
     let of_host = of_switch.iter().map(of_host).collect();
     let host_credit =
         credit.map(|credit| CreditClass { queue: host.credit_queue.or(credit.queue), ..credit });
@@ -248,6 +261,7 @@ pub(super) fn resolve_ports(
         mechanism: None,
     };
     let tables = PortTables { switch, classes, credit_classes, host };
-    let model = PortModels { switch: switch_port, host: host_port, pfc };
+    let routing = needs.routing().policy();
+    let model = PortModels { switch: switch_port, host: host_port, pfc, routing };
     Ok(Ports { tables, mechanism: mechanism.written, model, parts })
 }

@@ -23,6 +23,8 @@ pub(super) struct Has {
     pub credits: bool,
     /// True if there is flow control.
     pub flow_control: bool,
+    /// True if queues of switches trim.
+    pub trimming: bool,
 }
 
 pub(super) fn read_samples(
@@ -107,6 +109,7 @@ fn probe(
         ProbeWord::Notices => of_traffic(Probe::Notices, table),
         ProbeWord::Drops => of_ports(Probe::Drops, table),
         ProbeWord::Marks => of_ports(Probe::Marks, table),
+        ProbeWord::Trims => of_ports(Probe::Trims, table),
         ProbeWord::CreditDrops => of_ports(Probe::CreditDrops, table),
         ProbeWord::Pauses => of_ports(Probe::Pauses, table),
     }
@@ -127,6 +130,9 @@ fn check_sense(document: &Document, at: &Path, probe: &Probe, parts: &[ReadPart]
                 "there are no notifications of congestion, since {} counts none",
                 transport(*entry).info().name
             )
+        }
+        Probe::Trims(_) if !has.trimming => {
+            "nothing is trimmed, since no transport of the scenario asks for it".into()
         }
         Probe::Pauses(_) if !has.flow_control => {
             "there are no pauses, since the scenario has no flow control; set switch.pfc = true".into()

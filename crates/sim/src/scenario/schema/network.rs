@@ -2,7 +2,7 @@
 
 use crate::model::Delay;
 use crate::scenario::field::*;
-use clearway_proto::port::{CreditDrop, MarkAt};
+use clearway_proto::port::{CreditDrop, MarkAt, TrimVictim};
 use clearway_schema::{Auto, declare};
 use clearway_units::{Bytes, Rate, Span, Time};
 
@@ -26,12 +26,16 @@ declare! {
 declare! {
     /// The sizes of packets and the choice of paths.
     pub table Network {
-        /// The rule that chooses paths. `"symmetric-ecmp"`: one path for a flow, with the same links in both
+        /// The rule that chooses paths. `"auto"`: `"entropy"` if a transport of the scenario chooses paths by entropy and none
+        /// uses credits, which must take the path of their data; else `"symmetric-ecmp"`. `"symmetric-ecmp"`: one path for a flow, with the same links in both
         /// directions. `"ecmp"`: one path for each direction of a flow, chosen independently. `"spray"`: a
         /// shortest path for every packet, each switch of which picks its next hop by a hash of the flow and of 16 bits of
-        /// entropy that the packet carries, at random or as its transport sets them. `"ns2-xpass"`: one path for a flow, with the same links in both directions,
+        /// entropy that the packet carries, at random or as its transport sets them. `"entropy"`: as `"spray"`, but packets whose
+        /// transport sets no entropy take one path for each direction of a flow. `"adaptive"`: as `"spray"`, but each switch
+        /// takes the next hop whose queue is shortest, by four levels (below 5, 10 and 20 % of the limit, and above), and packets
+        /// below 100 B go by the hash. `"ns2-xpass"`: one path for a flow, with the same links in both directions,
         /// by the hash of the ExpressPass authors' ns-2 code of the flow's place in its list.
-        routing: Routing = "symmetric-ecmp";
+        routing: Auto<Routing> = "auto";
         /// The largest payload of a data packet (the MSS).
         payload: Bytes = "1460 B" in "64 B" to "16 KB";
         /// The bytes that packets carry besides payload. `"ethernet"`: the headers of TCP and IPv4, Ethernet's header
@@ -57,17 +61,28 @@ declare! {
         /// The largest queue of a class at a port. `"auto"`: 384.5 KB (250 full frames) for each 10 Gbps of the fastest
         /// link, at least 384.5 KB (ExpressPass '17, sec. 6: 384.5 KB at 10 Gbps, 1.54 MB at 40 Gbps); with
         /// `shared_buffer`, no limit of its own. `"250 packets"`: the bytes of 250 full data frames, so that an ACK or
-        /// a credit takes its own size. `"250 slots"`: 250 packets of any size, as ns-2's DropTail counts.
+        /// a credit takes its own size. `"250 slots"`: 250 packets of any size, as ns-2's DropTail counts. `"1.5 BDP"`: one and
+        /// a half times the network's bandwidth-delay product, in full data frames and rounded up, which is what a host's link
+        /// carries in the round trip of a full frame and the smallest one between the two hosts that are farthest apart. A
+        /// class whose transports are made for such a limit has it by `"auto"`.
         buffer: Auto<BufferWord> = "auto";
         /// The ECN marking threshold K: data that meets a longer queue is marked. `"auto"`: `"by-rate"` if a transport
         /// of the scenario reacts to marks, or `"red"` if it asks for that, else `"off"`. `"by-rate"`: 65 full frames
         /// for each 10 Gbps of the port's rate, at least 10, and at most 26 % of the buffer, since ExpressPass '17 (sec. 6)
-        /// has 65 frames in a buffer of 250. `"red"`: at random, by the keys that start with `red`. `"65 packets"` counts
-        /// packets of any size, as the papers' K does.
+        /// has 65 frames in a buffer of 250. `"red"`: at random, by the keys that start with `red`. `"bdp"`: at random, by the
+        /// keys that start with `bdp`. `"65 packets"` counts packets of any size, as the papers' K does.
         marking: MarkingWord = "auto";
         /// The moment at which a packet is compared with the threshold: as it joins the queue, or as it leaves. Without
-        /// this key, as it joins, or with `"red"` as it leaves.
+        /// this key, as it joins, or with `"red"` or `"bdp"` as it leaves.
         marking_at: Option<MarkAt> = none;
+        /// Mark packets also at the ports that lead to hosts. Without it, what the transports ask for, else `true`.
+        marking_last_hop: Option<bool> = none;
+        /// With `"bdp"`: the queue up to which no packet is marked, as a multiple of the bandwidth-delay product
+        /// (`buffer`). Without it, what the transports ask for, else 0.2.
+        bdp_min: Option<f64> = none in "0" to "1000";
+        /// With `"bdp"`: the queue above which every packet is marked; the probability rises from 0 at `bdp_min` to 1 here.
+        /// Without it, what the transports ask for, else 0.8.
+        bdp_max: Option<f64> = none in "0" to "1000";
         /// With `"red"`: the queue up to which no packet is marked. Without it, what the transports ask for, else 400
         /// KB.
         red_kmin: Option<Bytes> = none in "0 B" to "1 TB";
@@ -80,6 +95,25 @@ declare! {
         /// With `"red"`: the port rate for which the thresholds are given; at others they grow with the rate. Without
         /// it, what the transports ask for, else 100 Gbps.
         red_rate: Option<Rate> = none in "1 bps" to "1.6 Tbps";
+        /// Trimming: a queue of data without room cuts a packet to its header, which goes on in the class of its flow's
+        /// acknowledgements. `"auto"`: in the classes whose transports ask for it, unless flow control protects them. The
+        /// packet that is being sent counts against the limit of a queue that trims.
+        trim: Auto<bool> = "auto";
+        /// With `trim`: the size on the wire of a packet that was cut. Without it, what the transports ask for, else the smallest
+        /// frame.
+        trim_to: Option<Bytes> = none in "1 B" to "10 KB";
+        /// With `trim`: the packet that is cut. `"coin"`: the one that arrives or the newest one that waits, by a fair coin.
+        /// `"arriving"`: the one that arrives. Without it, what the transports ask for, else `"coin"`.
+        trim_victim: Option<TrimVictim> = none;
+        /// With `trim`: the limit of the class of headers, as a multiple of the limit of data. Without it, what the transports
+        /// ask for, else 2.
+        trim_headers: Option<f64> = none in "0.001" to "1000";
+        /// With `trim`: the limit of data at ports that lead to hosts, as a multiple of that at other ports. Without it, what
+        /// the transports ask for, else 1.
+        trim_last_hop: Option<f64> = none in "0.001" to "1000";
+        /// With `trim`: return a header for which there is no room to its sender, once, in place of dropping it. Without it,
+        /// what the transports ask for, else `false`.
+        trim_return: Option<bool> = none;
         /// The largest number of credits that wait at a port. `"auto"`: what the transports ask for by their
         /// parameters. Like all keys of credits, it needs a transport that uses credits.
         credit_queue: Auto<u32> = "auto" in "1" to "1000000";
@@ -150,6 +184,8 @@ declare! {
         /// The class that packets of this class join at switches. With this key, the class is one of hosts alone, and
         /// flow control never pauses it there. Without it, packets stay in this class.
         at_switches: Option<Name> = none;
+        /// Trim packets of this class where it has no room. Without it, as `switch.trim`.
+        trim: Option<bool> = none;
     }
 }
 
@@ -277,6 +313,7 @@ declare! {
         /// repeated, and expiries of its retransmission timer. `"notices"`: notifications of congestion that each sender
         /// of `traffic` heard of. `"drops"`: packets that each of `ports` dropped for want of buffer and, where links
         /// lose or fail, at random and on a failed link. `"marks"`: packets that each of `ports` gave an ECN mark.
+        /// `"trims"`: packets that each of `ports` cut to their headers.
         /// `"credit-drops"`: credits that each of `ports` dropped by the credit limit. `"pauses"`: the number of times
         /// that flow control stopped a class of each of `ports`, and the seconds for which any was stopped. All counts
         /// are those since the sample before.

@@ -7,6 +7,7 @@ mod memory;
 mod ports;
 mod refused;
 mod traffic;
+mod trimming;
 
 use super::*;
 use crate::model::{Amount, Flow, Pattern, Poisson, Rounds, Threshold};

@@ -77,7 +77,7 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
         (
             refused_with("100 KB", "10 Gbps"),
             "x.toml:10: switch.buffer = \"10 Gbps\": has an unknown unit; write a size such as \"384.5 KB\", \
-             \"250 packets\", \"250 slots\" or \"unlimited\", or \"auto\"",
+             \"250 packets\", \"250 slots\", \"1.5 BDP\" or \"unlimited\", or \"auto\"",
         ),
         (
             refused_with("rate = \"10 Gbps\"", "rate = \"10 KB\""),

@@ -22,6 +22,9 @@ fn walk(
     while network.port(path[path.len() - 1]).to != to {
         let at = network.port(path[path.len() - 1]).to;
         let next = tables.next(at, to, hash(key, entropy, at));
+        let choices = tables.choices(at, to);
+        assert!(std::iter::once(choices.first.port).chain(choices.others()).any(|port| port == next.port));
+        assert_eq!(choices.first.is_last, next.is_last);
         path.push(next.port);
         assert_eq!(network.port(next.port).from, at);
         assert_eq!(next.is_last, network.port(next.port).to == to);

@@ -1,0 +1,310 @@
+//! Trimming: a queue of data that finds no room for a packet cuts one to its header, which joins the class of headers.
+
+use super::admit::{admit, admit_if};
+use super::rules::{AdmissionRule, Admitted, leave_memory};
+use super::vote::turn_back;
+use crate::ids::{ClassId, Id, PacketId};
+use crate::net::admission::Length;
+use crate::net::drop_reason::DropReason;
+use crate::net::drops::drop_packet;
+use crate::net::network::Network;
+use crate::net::pause;
+use crate::net::tap;
+use crate::net::trims::Trims;
+use clearway_proto::port::Trimmer;
+use clearway_topology::PortId;
+
+/// What became of a packet that had no room at a port that trims.
+#[derive(Default)]
+pub struct Trimmed {
+    /// Set if nothing is left to do: it joined its queue after all, or it, or another one in its place, was cut or goes back.
+    pub is_settled: bool,
+    /// The packets that go back to their senders, each with the port by which it goes.
+    pub back: [Option<(PortId, PacketId)>; 2],
+}
+
+impl Trimmed {
+    fn settled(back: [Option<(PortId, PacketId)>; 2]) -> Trimmed {
+        Trimmed { is_settled: true, back }
+    }
+}
+
+/// A packet came to a port that trims, and found no room by a first count.
+#[inline(never)]
+pub fn make_room<M: AdmissionRule>(net: &mut Network, port: PortId, id: PacketId) -> Trimmed {
+    let (now, class) = (net.agenda.now, net.slab[id].class);
+    if trims(net, port).headers_of(class).is_none() {
+        let back = send_back(net, port, id);
+        return Trimmed { is_settled: back.is_some(), back: [back, None] };
+    }
+    let queue = &net.queues.nth(net.ports[port].queues, class.index()).queue;
+    let (waiting, newest) = (Length { packets: queue.packets(), bytes: queue.bytes() }, queue.last());
+    let wire = net.slab[id].packet.wire.into();
+    if trims(net, port).fits(class, waiting, wire, now) && join_by_force::<M>(net, port, id) {
+        return Trimmed::settled([None; 2]);
+    }
+    if !Trimmer::cuts(&net.slab[id].packet) {
+        return Trimmed::default();
+    }
+    let newest = newest.filter(|&newest| Trimmer::cuts(&net.slab[newest].packet));
+    let mut back = None;
+    if trims(net, port).trimmer.newest_makes_room()
+        && let Some(newest) = newest
+    {
+        take_newest(net, port, class, newest);
+        // It takes the other's place, also if it is larger: the queue may exceed its limit by the difference.
+        let has_joined = join_by_force::<M>(net, port, id);
+        back = cut::<M>(net, port, newest);
+        if has_joined {
+            return Trimmed::settled([back, None]);
+        }
+    }
+    Trimmed::settled([back, cut::<M>(net, port, id)])
+}
+
+fn trims(net: &mut Network, port: PortId) -> &mut Trims {
+    net.trims[port].as_deref_mut().expect("asked for where a port trims")
+}
+
+/// Puts a packet into its queue, whatever the first count of that says. Returns false if the memory has no room for it.
+fn join_by_force<M: AdmissionRule>(net: &mut Network, port: PortId, id: PacketId) -> bool {
+    let admitted = admit_if::<M>(net, port, id, |_, _| true);
+    tell(net, admitted)
+}
+
+/// Tells the port that must be told by flow control. Returns whether the packet had room.
+fn tell(net: &mut Network, admitted: Admitted) -> bool {
+    if let Some(from) = admitted.stops {
+        pause::tell(net, from);
+    }
+    admitted.has_room
+}
+
+/// Takes the newest packet out of a queue of data, and out of the memory of the switch.
+fn take_newest(net: &mut Network, port: PortId, class: ClassId, newest: PacketId) {
+    let now = net.agenda.now;
+    let out = &mut net.ports[port];
+    let queue = net.queues.nth_mut(out.queues, class.index());
+    let taken = queue.queue.pop_last(&mut net.slab, now);
+    debug_assert_eq!(taken, Some(newest));
+    out.waiting -= 1;
+    leave_memory(net, port, newest);
+    // It comes to the queues of the port once more.
+    net.came_besides.cover(port, 0);
+    net.came_besides[port] += 1;
+}
+
+/// Cuts a packet that waits nowhere to its header, which joins the class of headers. Where that has no room, it is dropped, or
+/// goes back: then the port by which it goes is returned.
+fn cut<M: AdmissionRule>(net: &mut Network, port: PortId, id: PacketId) -> Option<(PortId, PacketId)> {
+    net.books.trimmed.add(&net.slab[id].packet);
+    let trims = net.trims[port].as_deref_mut().expect("asked for where a port trims");
+    let routed = &mut net.slab[id];
+    let headers = trims.headers_of(routed.class).expect("the class trims");
+    trims.trimmer.cut(&mut routed.packet);
+    routed.class = headers;
+    if net.ports[port].special.is_traced {
+        tap::trimmed(net, port, id);
+    }
+    let admitted = admit::<M>(net, port, id);
+    if tell(net, admitted) {
+        return None;
+    }
+    let back = send_back(net, port, id);
+    if back.is_none() {
+        net.queues.nth_mut(net.ports[port].queues, headers.index()).queue.turn_away();
+        drop_packet(net, port, id, DropReason::Buffer);
+    }
+    back
+}
+
+/// A packet has no room in a queue that does not trim. Returns the port by which it goes back to its sender, if it is a header that
+/// does.
+fn send_back(net: &mut Network, port: PortId, id: PacketId) -> Option<(PortId, PacketId)> {
+    let packet = net.slab[id].packet;
+    if !trims(net, port).trimmer.sends_back(&packet) {
+        return None;
+    }
+    let by = turn_back(net, port, id)?;
+    net.came_besides.cover(port, 0);
+    net.came_besides[port] += 1;
+    Some((by, id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::arrival::hand_aside;
+    use super::*;
+    use crate::model::{Amount, Class, LastHop, Marking, Model, SharedBuffer, Threshold, Trim};
+    use crate::net::slab::RoutedPacket;
+    use clearway_proto::Flags;
+    use clearway_proto::port::{MarkAt, TrimConfig, TrimVictim};
+    use clearway_topology::LeafSpine;
+    use clearway_units::{Bytes, Span, Time};
+
+    /// The limit of the queue of data.
+    const LIMIT: Amount = Amount { bytes: Bytes::new(4_000), packets: u32::MAX };
+
+    /// A model of two leaves whose queues of data trim, and hold so much; and of two classes, the second one for headers.
+    fn model(victim: TrimVictim, headers: u32) -> Model {
+        let topology = LeafSpine { leaves: 2, hosts_per_leaf: 2, ..LeafSpine::default() }.build().unwrap();
+        let mut model = crate::ports::network_for(topology, []).unwrap();
+        let trim = Trim { config: TrimConfig { to: 84, victim, returns: false }, headers: 1 };
+        let data = Class { limit: LIMIT, trim: Some(trim), ..Class::new("data", 1) };
+        let limit = Amount { packets: headers, ..Amount::UNLIMITED };
+        model.switch.classes = vec![data, Class { limit, ..Class::new("acks", 0) }];
+        model.host.port.classes = vec![Class::new("data", 1), Class::new("acks", 0)];
+        model
+    }
+
+    /// The port of a leaf to its first host, or to a spine.
+    fn port(model: &Model, is_last_hop: bool) -> PortId {
+        let leaf = model.topology.node("leaf0").unwrap();
+        let ports = model.topology.ports_of(leaf);
+        let leads = |port: &&PortId| model.topology.is_host(model.topology.port(**port).to) == is_last_hop;
+        *ports.iter().find(leads).unwrap()
+    }
+
+    /// Hands a packet of data of 1,000 bytes to a port.
+    fn hand(net: &mut Network, port: PortId) -> PacketId {
+        let id = net.slab.insert(RoutedPacket::for_test(1_000));
+        hand_aside(net, port, id);
+        id
+    }
+
+    /// The lengths of both queues of a port, in packets.
+    fn lengths(net: &Network, port: PortId) -> [u32; 2] {
+        [0, 1].map(|class| net.queues.nth(net.ports[port].queues, class).queue.packets())
+    }
+
+    #[test]
+    fn a_queue_holds_its_limit_with_the_packet_that_is_being_sent_and_cuts_the_next() {
+        let model = model(TrimVictim::Arriving, 100);
+        let (mut net, port) = (Network::new(&model), port(&model, false));
+        let ids = [(); 5].map(|()| hand(&mut net, port));
+        assert_eq!(lengths(&net, port), [3, 1], "one is on the wire, three wait, and the fifth was cut");
+        let cut = &net.slab[ids[4]];
+        assert!(cut.packet.flags.has(Flags::TRIMMED) && !cut.packet.flags.has(Flags::LAST_HOP));
+        assert_eq!((cut.packet.wire, cut.packet.payload(), cut.class.index()), (84, 0, 1));
+        assert_eq!((net.look(port).trims(), net.books.trimmed.packets), (1, 1));
+        // Once the last bit of the first has left, there is room for one more, though none has begun since.
+        net.agenda.now = net.ports[port].busy_until;
+        hand(&mut net, port);
+        assert_eq!(lengths(&net, port), [4, 1]);
+    }
+
+    #[test]
+    fn the_coin_cuts_the_packet_that_arrives_or_the_newest_that_waits_whose_place_it_takes() {
+        let model = model(TrimVictim::Coin, 10_000);
+        let (mut net, port) = (Network::new(&model), port(&model, false));
+        for _ in 0..4 {
+            hand(&mut net, port);
+        }
+        let queue = |net: &Network| net.queues.nth(net.ports[port].queues, 0).queue.last().unwrap();
+        let mut newest_lost = 0;
+        for _ in 0..200 {
+            let (before, id) = (queue(&net), hand(&mut net, port));
+            let is_cut = |id: PacketId| net.slab[id].packet.flags.has(Flags::TRIMMED);
+            assert_ne!(is_cut(before), is_cut(id), "one of the two is cut");
+            assert_eq!(queue(&net), if is_cut(before) { id } else { before });
+            newest_lost += u32::from(is_cut(before));
+            assert_eq!(lengths(&net, port)[0], 3);
+        }
+        assert!((75..125).contains(&newest_lost), "{newest_lost} of 200");
+        assert_eq!(
+            (lengths(&net, port)[1], net.look(port).trims(), net.ports[port].waiting),
+            (200, 200, 203)
+        );
+    }
+
+    #[test]
+    fn a_header_without_room_is_dropped_and_counts_as_one_that_was_cut() {
+        let model = model(TrimVictim::Arriving, 2);
+        let (mut net, port) = (Network::new(&model), port(&model, false));
+        for _ in 0..9 {
+            hand(&mut net, port);
+        }
+        assert_eq!((lengths(&net, port), net.look(port).trims()), ([3, 2], 5));
+        assert_eq!(net.look(port).drops()[DropReason::Buffer], 3);
+        assert_eq!((net.books.trimmed.packets, net.books.dropped[DropReason::Buffer].packets), (5, 3));
+    }
+
+    #[test]
+    fn a_packet_that_is_cut_by_the_switch_of_its_host_says_so_and_there_queues_may_be_longer() {
+        let mut model = model(TrimVictim::Coin, 100);
+        let limit = LIMIT.times(1.5);
+        model.switch.classes[0].last_hop = Some(LastHop { limit, marks: false });
+        let mut net = Network::new(&model);
+        for (is_last_hop, waiting) in [(false, 3), (true, 5)] {
+            let port = port(&model, is_last_hop);
+            let ids = [(); 8].map(|()| hand(&mut net, port));
+            let cut =
+                || ids.iter().map(|&id| net.slab[id].packet.flags).filter(|flags| flags.has(Flags::TRIMMED));
+            assert_eq!((lengths(&net, port)[0], cut().count()), (waiting, 7 - waiting as usize));
+            assert!(cut().all(|flags| flags.has(Flags::LAST_HOP) == is_last_hop));
+        }
+    }
+
+    #[test]
+    fn packets_are_marked_as_they_leave_by_the_data_that_they_leave_behind_but_not_at_the_last_hop() {
+        let mut model = model(TrimVictim::Arriving, 100);
+        let threshold = Threshold::Between(Bytes::new(1_000), Bytes::new(1_000));
+        model.switch.classes[0].marking = Some(Marking { threshold, at: MarkAt::Dequeue });
+        model.switch.classes[0].last_hop = Some(LastHop { limit: LIMIT, marks: false });
+        for (is_last_hop, marked) in [(false, [false, true, false, false]), (true, [false; 4])] {
+            let (mut net, port) = (Network::new(&model), port(&model, is_last_hop));
+            let ids = [(); 4].map(|()| {
+                let mut routed = RoutedPacket::for_test(1_000);
+                routed.packet.flags.set(Flags::ECN_CAPABLE);
+                let id = net.slab.insert(routed);
+                hand_aside(&mut net, port, id);
+                id
+            });
+            for _ in 0..3 {
+                net.agenda.now = net.ports[port].busy_until;
+                super::super::use_switch_port(&mut net, port);
+            }
+            assert_eq!(lengths(&net, port), [0, 0]);
+            // The first found the port idle, the second leaves two behind, the third one, and that is the threshold.
+            assert_eq!(ids.map(|id| net.slab[id].packet.flags.has(Flags::ECN_CE)), marked);
+        }
+    }
+
+    #[test]
+    fn headers_go_ahead_of_data_and_only_what_is_data_counts_against_its_limit() {
+        let model = model(TrimVictim::Arriving, 100);
+        let (mut net, port) = (Network::new(&model), port(&model, false));
+        let ids = [(); 6].map(|()| hand(&mut net, port));
+        let out = &net.ports[port];
+        net.agenda.now = out.busy_until;
+        super::super::use_switch_port(&mut net, port);
+        assert_eq!(lengths(&net, port), [3, 1], "a header left first");
+        hand(&mut net, port);
+        assert_eq!(lengths(&net, port), [4, 1], "it is being sent, and is no data");
+        hand(&mut net, port);
+        assert_eq!(lengths(&net, port), [4, 2]);
+        let headers = ids.iter().filter(|&&id| net.slab[id].packet.flags.has(Flags::TRIMMED)).count();
+        assert_eq!(headers, 2);
+    }
+
+    #[test]
+    fn a_packet_that_is_cut_gives_the_memory_of_its_switch_back_but_for_its_header() {
+        let mut model = model(TrimVictim::Coin, 100);
+        model.switch.shared = Some(SharedBuffer { size: Bytes::new(100_000), alpha: 1.0 });
+        let (mut net, port) = (Network::new(&model), port(&model, false));
+        let ids = [(); 40].map(|()| hand(&mut net, port));
+        let cut = ids.iter().filter(|&&id| net.slab[id].packet.flags.has(Flags::TRIMMED)).count();
+        assert_eq!((cut, lengths(&net, port)), (36, [3, 36]));
+        // What waits is all that the switch holds: when it has left, the memory is as it was.
+        let mut now = Time::ZERO;
+        while net.ports[port].waiting > 0 {
+            now = net.ports[port].busy_until + Span::from_ns(1);
+            net.agenda.now = now;
+            super::super::use_switch_port(&mut net, port);
+        }
+        assert!(now > Time::ZERO);
+        let crate::net::memory::Memory::Shared(memory) = &mut net.memory else { panic!("it is shared") };
+        let owner = net.ports[port].owner;
+        assert!(memory.admit(owner, 0, 100_000), "all of it is free again");
+    }
+}
