@@ -26,6 +26,7 @@ pub mod expresspass;
 pub mod ictcp;
 mod mechanism;
 mod needs;
+pub mod numbered;
 mod order;
 pub mod pac;
 mod packet;
