@@ -433,6 +433,8 @@ transports! {
     ExpressPassHotnets16 = crate::expresspass::hotnets::Hotnets16;
     NaiveCredit = crate::expresspass::naive::NaiveCredit;
     Ec4 = crate::ec4::Ec4;
+    Ndp = crate::ndp::Ndp;
+    Eqds = crate::eqds::Eqds;
     UecNscc = crate::uec::UecNscc;
     UecRccc = crate::uec::UecRccc;
     Uec = crate::uec::Uec;

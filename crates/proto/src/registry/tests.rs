@@ -30,7 +30,10 @@ fn a_transport_makes_agents_exactly_if_they_take_part_in_something() {
         assert!(agent.is_none_or(|agent| agent.sees_data() == scope.data), "{}", info.name);
         with.extend(scope.any().then_some(info.name));
     }
-    assert_eq!(with, ["pac", "ictcp", "ack-shaper", "uec-rccc", "uec", "homa-trial", "ndp-trial"]);
+    assert_eq!(
+        with,
+        ["pac", "ictcp", "ack-shaper", "ndp", "eqds", "uec-rccc", "uec", "homa-trial", "ndp-trial"]
+    );
 }
 
 #[test]
@@ -82,7 +85,7 @@ fn the_ends_of_rdma_flows_are_small() {
 
 #[test]
 fn trials_are_in_no_list_for_users() {
-    assert!(TRANSPORTS.iter().all(|info| !info.is_trial) && TRANSPORTS.len() == 25);
+    assert!(TRANSPORTS.iter().all(|info| !info.is_trial) && TRANSPORTS.len() == 27);
     assert_eq!(TRIALS.iter().map(|info| info.name).collect::<Vec<_>>(), ["homa-trial", "ndp-trial"]);
     assert!(AnyTransport::by_name("ndp-trial").is_some());
 }
