@@ -15,9 +15,9 @@ use clearway_proto::{Acks, Order};
 use clearway_schema::{Declared, quoted, suggestion};
 
 /// The largest number of classes at a port: no NIC or switch has more queues.
-const CLASSES_MAX: usize = 64;
+pub(super) const CLASSES_MAX: usize = 64;
 /// The priority of a class that goes last (`ClassTable`).
-const PRIORITY_MAX: u8 = 7;
+pub(super) const PRIORITY_MAX: u8 = 7;
 
 pub(super) fn read_classes(document: &Document, switch_at: &Path) -> Result<Vec<ClassTable>> {
     let tables = read_named(document, switch_at, "class", |table: &ClassTable| &table.name)?;
@@ -128,7 +128,9 @@ pub(super) fn placed(part: ReadPart, ahead: &[Ahead]) -> ReadPart {
 /// Refuses a scenario with classes of its own that does not name the class of acknowledgements for a transport whose
 /// acknowledgements do not travel with its data.
 fn check_acks(document: &Document, parts: &[ReadPart]) -> Result<()> {
-    let open = |part: &&ReadPart| part.traffic.transport.needs().acks != Acks::WithData && !part.names_acks;
+    let open = |part: &&ReadPart| {
+        part.traffic.transport.needs().acks != Acks::WithData && !part.names_acks && !part.leaves_acks_open()
+    };
     let Some((index, part)) = parts.iter().enumerate().find(|(_, part)| open(part)) else { return Ok(()) };
     let problem = format!(
         "is missing, since {} has acks = {} and the scenario has classes of its own; name the class of \

@@ -2,6 +2,7 @@
 
 mod classes;
 mod endless;
+mod headers;
 mod links;
 mod lossless;
 mod marking;

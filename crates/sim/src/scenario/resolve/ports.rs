@@ -4,6 +4,7 @@ use super::classes::{
     check_orders, model_class, placed, read_classes, read_credit_classes, with_classes_ahead,
     with_unscheduled_class,
 };
+use super::headers::with_headers_class;
 use super::lossless::{with_buffers, with_pfc};
 use super::marking::with_marking;
 use super::needs::{AllNeeds, agreed};
@@ -217,6 +218,7 @@ pub(super) fn resolve_ports(
     let mechanism = resolve_mechanism(document, &needs.mechanisms)?;
     let (ahead, classes) = with_classes_ahead(document, needs, &parts, classes)?;
     let parts: Vec<ReadPart> = parts.into_iter().map(|part| placed(part, &ahead)).collect();
+    let (parts, classes) = with_headers_class(document, parts, classes)?;
     let classes = with_unscheduled_class(document, needs, &parts, classes)?;
     let (switch, classes) = with_marking(document, needs, switch, classes)?;
     let (switch, classes, pfc) = with_pfc(document, needs, switch, classes, topology, framing)?;

@@ -25,6 +25,14 @@ pub(super) struct ReadPart {
     pub written: Vec<(&'static str, String)>,
 }
 
+impl ReadPart {
+    /// Returns true if the entry leaves to the scenario in which class acknowledgements and the headers of its packets that are
+    /// cut travel.
+    pub fn leaves_acks_open(&self) -> bool {
+        !self.names_acks && self.traffic.transport.needs().trimming.is_some()
+    }
+}
+
 pub(super) fn read_traffic(
     surroundings: &Surroundings<'_>,
     default: Option<&AnyTransport>,

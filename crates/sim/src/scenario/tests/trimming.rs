@@ -210,3 +210,30 @@ fn routing_goes_by_a_word_and_without_one_by_the_transports() {
     assert_eq!(routing("routing = \"adaptive\""), Policy::Adaptive);
     assert_eq!(routing("routing = \"auto\""), Policy::SymmetricEcmp);
 }
+
+#[test]
+fn classes_of_a_scenario_get_one_ahead_of_them_for_what_is_cut_unless_it_is_named() {
+    let text = "transport = \"ndp-trial\"\n[topology]\nkind = \"star\"\nhosts = 5\n[[switch.class]]\nname = \"short\"\n\
+                [[switch.class]]\nname = \"long\"\npriority = 1\n[[traffic]]\nkind = \"incast\"\nsize = \"1 MB\"\nsenders = 4\n\
+                class = \"long\"\n[transport]\nname = \"ndp-trial\"\ncuts = \"queues\"\n"
+        .replace("transport = \"ndp-trial\"\n", "");
+    let scenario = parse(&text);
+    let classes = &scenario.model.switch.classes;
+    let found: Vec<_> = classes.iter().map(|class| (class.name.as_str(), class.priority)).collect();
+    assert_eq!(found, [("short", 1), ("long", 2), ("headers", 0)]);
+    assert_eq!((scenario.model.traffic[0].class, scenario.model.traffic[0].ack_class), (1, 2));
+    assert!(classes[1].trim.is_some_and(|trim| trim.headers == 2));
+    check_reads_back(&scenario);
+    let full = text.replace("priority = 1", "priority = 7");
+    assert_eq!(
+        refused(&full),
+        "x.toml:4: switch.class = [{...}, {...}]: leaves no room for a class ahead of all others, which ndp-trial needs for acknowledgements and \
+         cut packets; write priorities below 7 and fewer than 64 classes, or name an ack_class for its traffic"
+    );
+    let taken = text.replace("name = \"short\"", "name = \"headers\"");
+    assert_eq!(
+        refused(&taken),
+        "x.toml:5: switch.class.0.name: is that of the class that ndp-trial needs ahead of others, for acknowledgements and cut \
+         packets; write another name, or name an ack_class for its traffic"
+    );
+}
