@@ -3,7 +3,7 @@
 use super::{EqdsParams, QUANTUM};
 use crate::agent::{Agent, AgentEnv, AgentPacket, AgentStats, Side};
 use crate::endpoint::Framing;
-use crate::numbered::FlowTable;
+use crate::numbered::{FlowTable, pull_tag};
 use crate::packet::{Extra, Flags, Header, Packet};
 use clearway_units::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -185,8 +185,11 @@ impl Agent for EqdsAgent {
         let (list, place) = self.take_turn()?;
         self.give(list, place);
         (self.next, self.pulls) = (now.saturating_add(self.gap), self.pulls + 1);
-        let header = Header::Pull { pull: self.flows.value(place).given, leads: list == IDLE };
-        Some(AgentPacket::made(self.flows.flow(place), Packet::control(header, self.framing.wire(0), now)))
+        let given = self.flows.value(place).given;
+        let header = Header::Pull { pull: given, leads: list == IDLE };
+        let packet =
+            Packet::control(header, self.framing.wire(0), now).with_tag(pull_tag(given / self.quanta));
+        Some(AgentPacket::made(self.flows.flow(place), packet))
     }
 
     fn handle_timeout(&mut self, _: Time) {}

@@ -94,8 +94,8 @@ impl Transport for Eqds {
     const SUMMARY: &'static str = "EQDS: speculative data first, and then credit from receiving hosts";
     const SOURCE: &'static str = "Olteanu et al., NSDI'22";
     const CHECKED: Checked = Checked::Code(
-        "Rules and constants are those of htsim, its authors' simulator, and completion times of idle flows agree with it; \
-         the paper was not at hand.",
+        "Rules and constants are those of htsim, its authors' simulator, and times of idle flows, \
+         incasts and a permutation agree with it; the paper was not at hand.",
     );
     const PROFILES: &'static [Profile] = &[HTSIM];
     const FAMILY: Family = Family::Credit;

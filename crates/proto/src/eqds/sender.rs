@@ -275,7 +275,8 @@ impl Endpoint for EqdsSender {
         // The number of a packet that has arrived: the request has none of its own.
         let psn = self.flight.base().wrapping_sub(1);
         let header = Header::PullRequest { psn, pull: self.pull, target };
-        Some(Packet::control(header, self.framing.wire(0), cx.now))
+        let entropy = self.paths.as_mut().map(|paths| paths.next(cx.rng, cx.now));
+        Some(Packet::control(header, self.framing.wire(0), cx.now).with_tag(Tag { lane: 0, entropy }))
     }
 
     fn next_timeout(&self) -> Time {

@@ -3,7 +3,7 @@
 use super::NdpParams;
 use crate::agent::{Agent, AgentEnv, AgentPacket, AgentStats, Side};
 use crate::endpoint::Framing;
-use crate::numbered::FlowTable;
+use crate::numbered::{FlowTable, pull_tag};
 use crate::packet::{Extra, Flags, Header, Kind, Packet};
 use clearway_units::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -116,8 +116,10 @@ impl Agent for NdpAgent {
             return None;
         }
         let place = self.give(now)?;
-        let header = Header::Pull { pull: self.flows.value(place).had, leads: false };
-        Some(AgentPacket::made(self.flows.flow(place), Packet::control(header, self.framing.wire(0), now)))
+        let had = self.flows.value(place).had;
+        let header = Header::Pull { pull: had, leads: false };
+        let packet = Packet::control(header, self.framing.wire(0), now).with_tag(pull_tag(had));
+        Some(AgentPacket::made(self.flows.flow(place), packet))
     }
 
     fn handle_timeout(&mut self, _: Time) {}

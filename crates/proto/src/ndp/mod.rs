@@ -74,8 +74,8 @@ impl Transport for Ndp {
     const SUMMARY: &'static str = "NDP: switches trim packets to headers, and receiving hosts pull";
     const SOURCE: &'static str = "Handley et al., SIGCOMM'17";
     const CHECKED: Checked = Checked::Code(
-        "Rules and constants are those of htsim, the authors' simulator, and completion times of idle flows agree with it; \
-         the paper was not at hand.",
+        "Rules and constants are those of htsim, the authors' simulator, and times of idle flows and of \
+         incasts agree with it; the paper was not at hand.",
     );
     const PROFILES: &'static [Profile] = &[HTSIM];
     const FAMILY: Family = Family::Credit;

@@ -258,3 +258,9 @@ fn whatever_is_lost_is_repaired() {
         assert_eq!(pair.flows[0].receiver.delivered(), 300_000);
     }
 }
+
+#[test]
+fn the_ends_of_a_flow_take_little_memory_beside_their_records() {
+    assert!(size_of::<NdpSender>() <= 352, "{}", size_of::<NdpSender>());
+    assert!(size_of::<NumberedReceiver>() <= 128, "{}", size_of::<NumberedReceiver>());
+}

@@ -18,6 +18,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::tag::Tag;
+
 pub use arrivals::{Arrivals, Arrived};
 pub use flight::{Flight, Segment};
 pub use receiver::NumberedReceiver;
@@ -26,3 +28,11 @@ pub use table::FlowTable;
 /// The most packets in flight at a time, from the oldest that is not known to have arrived. A receiver drops what is farther
 /// ahead than twice that, so that no number that is made up costs memory.
 const SPAN: usize = 1 << 15;
+
+/// The number of values among which the entropies of pulls go round.
+const PULL_VALUES: u32 = 128;
+
+/// Returns the tag of the pull with this number among those of its flow: pulls take paths in turn.
+pub fn pull_tag(number: u32) -> Tag {
+    Tag { lane: 0, entropy: Some((number % PULL_VALUES) as u16) }
+}

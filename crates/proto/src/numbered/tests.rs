@@ -120,6 +120,11 @@ fn flows_are_found_by_number_and_by_place_and_places_are_used_again() {
     assert_eq!((table.place(4), table.flow(1), *table.value(1)), (Some(1), 4, 40));
 }
 
+#[test]
+fn pulls_take_paths_in_turn() {
+    assert_eq!([0, 1, 127, 128].map(|number| pull_tag(number).entropy), [0, 1, 127, 0].map(Some));
+}
+
 struct Bench {
     receiver: NumberedReceiver,
     rng: Rng,
