@@ -4,6 +4,7 @@
 //! (uet-htsim) elsewhere. The profile `htsim` is that simulator alone.
 
 use crate::entropy::{EntropyPolicy, EntropyValues};
+use crate::port::TrimVictim;
 use clearway_schema::{Auto, Profile, choice, declare, told};
 use clearway_units::{Bytes, Rate, Span};
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,16 @@ declare! {
         paths: EntropyValues = "64" from "uet-htsim 40ccb05; UE 1.0.3, 3.6.12: 64 to 256";
         /// If true, switches cut packets for which there is no room to their headers.
         trimming: bool = "true" from "UE 1.0.3, 4.1";
+        /// The packet that is cut.
+        trim_victim: TrimVictim = "arriving" from "UE 1.0.3, 4.1, our reading; uet-htsim 40ccb05: coin";
+        /// The limit of the class of headers, as a multiple of that of data, which is one BDP.
+        trim_headers: f64 = "1" in "0.001" to "1000" from "UE 1.0.3, 3.6.17; uet-htsim 40ccb05: 2";
+        /// The limit of data at ports that lead to hosts, as a multiple of that at others.
+        trim_last_hop: f64 = "1.5" in "0.001" to "1000" from "UE 1.0.3, 3.6.17; uet-htsim 40ccb05: 1";
+        /// The queue up to which no packet is marked, in BDPs. Where receivers grant credit, ports that lead to hosts mark none.
+        ecn_min: f64 = "0.2" in "0" to "1000" from "UE 1.0.3, 3.6.17; uet-htsim 40ccb05";
+        /// The queue above which every packet is marked, in BDPs.
+        ecn_max: f64 = "0.8" in "0" to "1000" from "UE 1.0.3, 3.6.17; uet-htsim 40ccb05";
         /// `maxwnd`: the largest window, and the most that a receiver grants ahead of demand, in BDPs.
         maxwnd: f64 = "1.5" in "0.1" to "100" from "UE 1.0.3, 3.6.13; uet-htsim 40ccb05";
         /// The time after which a packet of which nothing was heard counts as lost. `auto`: 15 us and the time in which six full
@@ -211,6 +222,9 @@ macro_rules! htsim {
     (@values [$($done:tt)*]) => { &[$($done)*] };
     (@values [$($done:tt)*] common $($rest:ident)*) => {
         htsim!(@values [$($done)*
+            ("trim_victim", "coin"),
+            ("trim_headers", "2"),
+            ("trim_last_hop", "1"),
             ("rto_doubles", "false"),
             ("timeout_names_path", "false"),
             ("received_unit", "1 B"),

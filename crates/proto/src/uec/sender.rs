@@ -151,8 +151,12 @@ impl Sender {
 
     /// Returns the entropy of the next packet.
     fn entropy(&mut self, rng: &mut Rng, now: Time) -> u16 {
-        let (policy, values) = (self.config.entropy, self.config.paths);
-        let entropies = self.entropies.get_or_insert_with(|| Box::new(Entropies::new(policy, values, rng)));
+        let (config, window) = (&self.config, &self.window);
+        let entropies = self.entropies.get_or_insert_with(|| {
+            let packets = |window: &Nscc| (window.cwnd() / f64::from(config.framing.wire_max())) as u64;
+            let first_window = window.as_ref().map_or(u64::MAX, packets);
+            Box::new(Entropies::new(config.entropy, config.paths, rng).with_first_window(first_window))
+        });
         entropies.next(rng, now)
     }
 
@@ -230,9 +234,9 @@ impl Sender {
         if self.records.get(place).1 == State::Arrived {
             return;
         }
-        let size = self.size(place);
         match self.records.arrive(place) {
             State::Lost => {
+                let size = self.size(place);
                 // It was taken out of the bytes in flight when it counted as lost, and again as it arrived.
                 self.in_flight += i64::from(size);
                 self.lost_bytes -= u64::from(size);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::endpoint::{Cx, Endpoint, Framing};
+use crate::needs::{BdpMarking, BufferNeeds, MarkingNeeds, TrimmingNeeds};
 use crate::packet::{Extra, Header, Kind, Packet};
 use crate::rng::{Entity, Rng};
 use crate::testing::{Fate, Network, Operation, Pair, Way, Wire};
@@ -82,6 +83,24 @@ fn megabyte(name: &str, profile: Option<&str>, network: Network) -> Pair {
 }
 
 const NAMES: [&str; 3] = [UecNscc::NAME, UecRccc::NAME, Uec::NAME];
+
+#[test]
+fn ports_trim_by_the_rule_of_the_profile_and_do_not_mark_the_last_hop_of_paced_flows() {
+    let needs = UecNscc::needs(&NsccParams::default());
+    assert_eq!(needs.trimming, Some(TrimmingNeeds::ARRIVING));
+    assert_eq!(needs.marking, Some(MarkingNeeds::Bdp(BdpMarking::DEFAULT)));
+    assert!(needs.entropy && needs.buffer == Some(BufferNeeds::DEFAULT));
+    assert_eq!(UecNscc::needs(&htsim()).trimming, Some(TrimmingNeeds::COIN));
+    for needs in [UecRccc::needs(&RcccParams::default()), Uec::needs(&BothParams::default())] {
+        assert_eq!(
+            needs.marking,
+            Some(MarkingNeeds::Bdp(BdpMarking { last_hop: false, ..BdpMarking::DEFAULT }))
+        );
+    }
+    let mut untrimmed = NsccParams::default();
+    untrimmed.common.trimming = false;
+    assert_eq!(UecNscc::needs(&untrimmed).trimming, None);
+}
 
 #[test]
 fn a_flow_ends_whichever_kind_of_packet_loses_its_first_ones() {
