@@ -174,7 +174,7 @@ def test_the_readme_counts_the_claims_as_the_scoreboard_does() -> None:
     assert f"the {total[1]} claims of five papers" in (REPOSITORY / "README.md").read_text("utf-8")
 
 
-SOURCES = "E17|E16|NAIVE|PAC|EC4|PACC|HPCC|TIMELY|RCP|DX|HULL|ICTCP|DCQCN|CUBIC|DCTCP|PFC"
+SOURCES = "E17|E16|NAIVE|PAC|EC4|PACC|HPCC|TIMELY|RCP|DX|HULL|ICTCP|DCQCN|CUBIC|DCTCP|PFC|NDP|EQDS|UE"
 
 
 def readings_in(text: str) -> set[str]:

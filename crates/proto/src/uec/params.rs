@@ -175,7 +175,7 @@ declare! {
         acks_pull: bool = "true" from "UE 1.0.3, 3.6.14: credit in control packets and ACKs; uet-htsim 40ccb05: false";
         /// If true, each pull puts its flow in turn once more for a pull ahead of demand; else a flow that asks for nothing
         /// is in turn once, and one that asks for more is not.
-        stays_idle: bool = "false" from "our choice (UEC-9); uet-htsim 40ccb05: true";
+        stays_idle: bool = "false" from "our choice; uet-htsim 40ccb05: true";
         /// If true, receivers slow their pulls down by the marks and cuts of what arrives, for networks whose core is
         /// oversubscribed.
         oversubscribed_cc: bool = "false" from "uet-htsim 40ccb05: by the topology, without NSCC";

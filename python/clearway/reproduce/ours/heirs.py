@@ -140,7 +140,7 @@ def job(workload: str, name: str, reading: str, seed: int) -> Job:
     if reading == "htsim":
         transport["profile"] = "htsim"
     if of.policy is not None and name.startswith("uec"):
-        transport["paths"] = of.policy
+        transport["entropy"] = of.policy
     flows = [{"src": f"h{src}", "dst": f"h{dst}", "size": of.size} for src, dst in of.pairs]
     body = {
         "name": "heirs",
