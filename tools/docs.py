@@ -109,6 +109,7 @@ ONLY = {
     ("dcqcn", "flows"): "This column exists only with `dcqcn`, `rdma-dctcp` or `pacc`:",
     ("dcqcn", "ports"): "These columns exist only with flow control (`switch.pfc`):",
     ("expresspass", "flows"): "This column exists only with transports of credits:",
+    ("ndp", "ports"): "This column exists only where packets may be cut to their headers (`switch.trim`):",
 }
 
 RESULTS = """# Results

@@ -36,6 +36,14 @@ fields.written = ProtoField.uint64("clearway.written", "Bytes written so far")
 fields.stop = ProtoField.uint64("clearway.end", "Bytes sent so far")
 fields.ack = ProtoField.uint64("clearway.ack", "Next byte expected")
 fields.echo = ProtoField.uint64("clearway.echo", "Time returned (ps)")
+fields.psn = ProtoField.uint32("clearway.psn", "Number of the packet")
+fields.pull = ProtoField.uint32("clearway.pull", "Last pull")
+fields.target = ProtoField.uint32("clearway.target", "Pull wanted")
+fields.next = ProtoField.uint32("clearway.next", "Next packet expected")
+fields.received = ProtoField.uint32("clearway.received", "Bytes received")
+fields.from = ProtoField.uint32("clearway.from", "First packet of the map")
+fields.map = ProtoField.uint64("clearway.map", "Map of packets that arrived", base.HEX)
+fields.leads = ProtoField.bool("clearway.leads", "The pull leads what was asked for")
 
 -- The flags, by their bits.
 local FLAGS = {
@@ -48,6 +56,9 @@ local FLAGS = {
   { "extra", "Has selective acknowledgements or telemetry", 0x0040 },
   { "empty", "Nothing more to send for now", 0x0080 },
   { "telemetry", "Collects telemetry", 0x0100 },
+  { "trimmed", "Cut to its header", 0x0200 },
+  { "returned", "Sent back to its sender", 0x0400 },
+  { "last_hop", "Cut in front of its receiver", 0x0800 },
 }
 for _, flag in ipairs(FLAGS) do
   local name, text, bit = flag[1], flag[2], flag[3]
@@ -95,7 +106,15 @@ local KINDS = {
   { "ack", "ack", nil, "echo" },
   { "nack", "ack", nil, "echo" },
   { "credit", "number", "ack", "echo" },
+  { "data", "offset", numbered = { pull = 28, target = 36 } }, -- 10, of numbered packets, as all that follow
+  { "pull-request", numbered = { pull = 28, target = 36 } },
+  { "pull-request", numbered = {} }, -- 12, a probe
+  { "ack", numbered = { next = 16, pull = 20, received = 24, from = 28 } },
+  { "nack", numbered = { next = 20, pull = 28, received = 36 } },
+  { "pull", numbered = { pull = 20 } },
 }
+-- The order in which fields of numbered packets are shown, and the codes of an acknowledgement's map and of a pull.
+local NUMBERED, MAPPED, PULLED = { "next", "pull", "target", "received", "from" }, 13, 15
 local UNSCHEDULED = 1
 local HEADER_LEN = 40
 
@@ -113,8 +132,18 @@ local function dissect_simulated(buffer, pinfo, subtree, kind)
   subtree:add(fields.traffic, buffer(4, 2))
   subtree:add(fields.length, buffer(6, 2))
   subtree:add(fields.flow, buffer(8, 4))
-  subtree:add(fields.session, buffer(12, 4))
+  subtree:add(kind.numbered and fields.psn or fields.session, buffer(12, 4))
   local words = {}
+  for _, name in ipairs(kind.numbered and NUMBERED or {}) do
+    local at = kind.numbered[name]
+    if at then
+      subtree:add(fields[name], buffer(at, 4))
+      words[#words + 1] = name .. " " .. tostring(buffer(at, 4):uint())
+    end
+  end
+  local code = buffer(1, 1):uint()
+  if code == MAPPED then subtree:add(fields.map, buffer(32, 8)) end
+  if code == PULLED then subtree:add(fields.leads, buffer(31, 1)) end
   for place = 1, 3 do
     local name = kind[place + 1]
     if name then
@@ -125,13 +154,14 @@ local function dissect_simulated(buffer, pinfo, subtree, kind)
       end
     end
   end
-  local what = buffer(1, 1):uint() == UNSCHEDULED and "unscheduled data" or kind[1]
+  local what = code == UNSCHEDULED and "unscheduled data" or kind[1]
   local flow = string.format("%d/%d", buffer(4, 2):uint(), buffer(8, 4):uint())
   local length = buffer(6, 2):uint()
   local size = length > 0 and string.format(", %d B", length) or ""
   local more = #words > 0 and ", " .. table.concat(words, ", ") or ""
   subtree:append_text(string.format(", %s of flow %s", what, flow))
-  pinfo.cols.info = string.format("%s, flow %s, session %d%s%s", what, flow, buffer(12, 4):uint(), more, size)
+  local number = kind.numbered and "packet" or "session"
+  pinfo.cols.info = string.format("%s, flow %s, %s %d%s%s", what, flow, number, buffer(12, 4):uint(), more, size)
 end
 
 -- The kinds of control frames by their codes: word, the names of number, value and MTU (nil for one that is always zero).
