@@ -286,7 +286,7 @@ def test_perfetto_reads_flows_from_start_to_end_with_their_marks_and_drops(runs:
             if row["fct_s"] == row["fct_s"]:  # the flow has ended
                 assert abs(end - begin - row["fct_s"] * 1e9) <= 1, (name, track)
             assert notes(event)["src"] == row["src"]
-            trouble = events.filter((pl.col("flow") == track) & pl.col("event").is_in(["mark", "drop"]))
+            trouble = events.filter((pl.col("flow") == track) & pl.col("event").is_in(["mark", "trim", "drop"]))
             instants = [one for _, one in tracks.events[track] if one.type == one.TYPE_INSTANT]
             assert [one.name for one in instants] == (trouble["event"] + " " + trouble["kind"]).to_list()
             assert [notes(one)["port"] for one in instants] == trouble["port"].to_list()

@@ -107,7 +107,8 @@ def line_style(number: int) -> str | tuple[int, tuple[float, ...]]:
 
 def marker_style(number: int) -> str:
     """The marker of look `number`; looks of one colour differ in it."""
-    return MARKERS[(number % len(PAIRS) + 3 * (number // len(PAIRS))) % len(MARKERS)]
+    rank = number // len(PAIRS)
+    return MARKERS[(number % len(PAIRS) + 3 * rank + rank // 3) % len(MARKERS)]
 
 
 class Palette:
