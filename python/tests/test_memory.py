@@ -72,7 +72,7 @@ def child(code: str, text: str, *args: str) -> str:
     "traffic",
     [
         '[[traffic]]\nkind = "poisson"\nsize = "1 KB"\nload = 0.5\nflows = 200000\n',
-        '[[traffic]]\nkind = "incast"\nsenders = 20000\nsize = "3 KB"\n',
+        '[[traffic]]\nkind = "incast"\nsenders = 40000\nsize = "3 KB"\n',
         PERMUTATION + '[[sample]]\nwhat = "queue"\nports = "all"\nevery = "50 ns"\n',
         PERMUTATION.replace("1 MB", "60 MB") + '[[sample]]\nwhat = "rtt"\n',
     ],

@@ -101,7 +101,7 @@ fn check_lives(results: &Results) -> BTreeMap<u64, State> {
                 State::OnLink(entry.port, trace.arrival(entry).expect("it leaves"))
             }
             Step::Dropped(_) if comes || waits_here || lost_on_link => State::Gone,
-            Step::Marked if comes || waits_here => continue,
+            Step::Marked | Step::Trimmed if comes || waits_here => continue,
             step => panic!("packet {} at port {:?}: {step:?} after {state:?}", traced.number, entry.port),
         };
         lives.insert(traced.number, next);

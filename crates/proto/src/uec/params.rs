@@ -63,7 +63,7 @@ declare! {
         /// The way in which a sender chooses the entropy, and with it the path, of each packet.
         entropy: EntropyPolicy = "mixed" from "uet-htsim 40ccb05";
         /// The number of entropy values of a flow.
-        paths: EntropyValues = "64" from "uet-htsim 40ccb05; UE 1.0.3, 3.6.12: 64 to 256";
+        paths: EntropyValues = "64" in "1" to "32768" from "uet-htsim 40ccb05; UE 1.0.3, 3.6.12: 64 to 256";
         /// If true, switches cut packets for which there is no room to their headers.
         trimming: bool = "true" from "UE 1.0.3, 4.1";
         /// The packet that is cut.

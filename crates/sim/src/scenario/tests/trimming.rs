@@ -233,7 +233,7 @@ fn classes_of_a_scenario_get_one_ahead_of_them_for_what_is_cut_unless_it_is_name
     let taken = text.replace("name = \"short\"", "name = \"headers\"");
     assert_eq!(
         refused(&taken),
-        "x.toml:5: switch.class.0.name: is that of the class that ndp-trial needs ahead of others, for acknowledgements and cut \
+        "x.toml:5: switch.class.headers.name = \"headers\": is that of the class that ndp-trial needs ahead of others, for acknowledgements and cut \
          packets; write another name, or name an ack_class for its traffic"
     );
 }
