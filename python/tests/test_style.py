@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import clearway
 import clearway.reproduce
 from clearway.report import style
-from clearway.report.style import LINES, MARKERS, OWN, PAIRS, PAPERS, Palette, line_style, marker_style
+from clearway.report.style import LINES, LOOKS, MARKERS, OWN, PAIRS, PAPERS, Palette, line_style, marker_style
 
 Floats = NDArray[np.float64]
 
@@ -114,12 +114,13 @@ def test_colours_stand_out_from_their_paper(dark: bool) -> None:
 
 
 def test_every_transport_has_a_look_of_its_own() -> None:
-    assert set(OWN) == {row["name"] for row in clearway.transports()}
-    looks = {(number % len(PAIRS), str(line_style(number)), marker_style(number)) for number in OWN.values()}
-    assert len(looks) == len(OWN)
-    for names in style.SHARING:
-        assert len({str(line_style(OWN[name])) for name in names}) == len(names)
-        assert len({marker_style(OWN[name]) for name in names}) == len(names)
+    assert set(LOOKS) == {row["name"] for row in clearway.transports()}
+    looks = {(number % len(PAIRS), str(line_style(number)), marker_style(number)) for number in LOOKS.values()}
+    assert len(looks) == len(LOOKS)
+    for color in range(len(PAIRS)):
+        numbers = [number for number in LOOKS.values() if number % len(PAIRS) == color]
+        assert len({str(line_style(number)) for number in numbers}) == len(numbers)
+        assert len({marker_style(number) for number in numbers}) == len(numbers)
     assert len(LINES) > 2
     assert len(MARKERS) >= len(PAIRS)
 

@@ -32,16 +32,20 @@ PAIRS = (
 SHARING = (
     ("expresspass",),
     ("dctcp", "rdma-dctcp"),
-    ("pac", "naive-credit", "uec"),
-    ("timely", "expresspass-hotnets16", "uec-rccc"),
-    ("pacc", "cubic", "fixed-window", "ndp"),
-    ("rocev2", "ideal", "blast", "uec-nscc"),
+    ("pac", "naive-credit"),
+    ("timely", "expresspass-hotnets16"),
+    ("pacc", "cubic", "fixed-window"),
+    ("rocev2", "ideal", "blast"),
     ("hpcc", "rcp", "ack-shaper"),
-    ("ec4", "hull", "ictcp", "eqds"),
+    ("ec4", "hull", "ictcp"),
     ("dcqcn", "newreno", "dx"),
 )
 #: The look of each transport as one number: its colour is the remainder by the number of colours.
 OWN = {name: index + rank * len(PAIRS) for index, names in enumerate(SHARING) for rank, name in enumerate(names)}
+#: The looks of transports that came after the papers' pages: a change of `OWN` would have all of these computed anew.
+LATER = {"uec-rccc": 9, "eqds": 18, "uec-nscc": 19, "uec": 20, "ndp": 21}
+#: The look of each transport.
+LOOKS = OWN | LATER
 LINES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "h")
 
@@ -107,8 +111,7 @@ def line_style(number: int) -> str | tuple[int, tuple[float, ...]]:
 
 def marker_style(number: int) -> str:
     """The marker of look `number`; looks of one colour differ in it."""
-    rank = number // len(PAIRS)
-    return MARKERS[(number % len(PAIRS) + 3 * rank + rank // 3) % len(MARKERS)]
+    return MARKERS[(number % len(PAIRS) + 3 * (number // len(PAIRS))) % len(MARKERS)]
 
 
 class Palette:
@@ -121,13 +124,13 @@ class Palette:
     def __init__(self, labels: Iterable[str]) -> None:
         self._number: dict[str, int] = {}
         labels = list(dict.fromkeys(labels))
-        for label in sorted(labels, key=lambda one: one not in OWN):
-            number = OWN.get(transport_of(label))
+        for label in sorted(labels, key=lambda one: one not in LOOKS):
+            number = LOOKS.get(transport_of(label))
             if number is not None and number not in self._number.values():
                 self._number[label] = number
         taken = {number % len(PAIRS) for number in self._number.values()}
         free = [number for number in range(len(PAIRS)) if number not in taken]
-        others = iter([*free, *(number for number in range(len(PAIRS), 999) if number not in OWN.values())])
+        others = iter([*free, *(number for number in range(len(PAIRS), 999) if number not in LOOKS.values())])
         for label in labels:
             if label not in self._number:
                 self._number[label] = next(others)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from clearway.report import style
-from clearway.report.style import OWN, Palette
+from clearway.report.style import LOOKS, Palette
 
 #: Columns of numbers by name.
 Curve = Mapping[str, Sequence[float]]
@@ -31,7 +31,7 @@ def look(label: str, palette: Palette) -> dict[str, Any]:
 
 def palette_of(labels: Sequence[str]) -> Palette:
     """The looks of labels: transports have their own."""
-    return Palette(sorted(dict.fromkeys(labels), key=lambda one: one not in OWN))
+    return Palette(sorted(dict.fromkeys(labels), key=lambda one: one not in LOOKS))
 
 
 def distributions(

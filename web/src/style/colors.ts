@@ -18,14 +18,14 @@ const PAIRS: readonly (readonly [string, string])[] = [
 
 /** The transports of each colour. */
 const SHARING: readonly (readonly string[])[] = [
-  ["expresspass"],
-  ["dctcp", "rdma-dctcp"],
+  ["expresspass", "uec-rccc", "eqds"],
+  ["dctcp", "rdma-dctcp", "uec-nscc"],
   ["pac", "naive-credit", "uec"],
-  ["timely", "expresspass-hotnets16", "uec-rccc"],
-  ["pacc", "cubic", "fixed-window", "ndp"],
-  ["rocev2", "ideal", "blast", "uec-nscc"],
+  ["timely", "expresspass-hotnets16", "ndp"],
+  ["pacc", "cubic", "fixed-window"],
+  ["rocev2", "ideal", "blast"],
   ["hpcc", "rcp", "ack-shaper"],
-  ["ec4", "hull", "ictcp", "eqds"],
+  ["ec4", "hull", "ictcp"],
   ["dcqcn", "newreno", "dx"],
 ];
 

@@ -14,11 +14,13 @@
 //! A sender calls [`Entropies::next`] for each packet and [`Entropies::feedback`] for each that it hears of. It knows the value
 //! of the packet that it hears of from its records, or from the answer, which travels with the same value.
 
+mod feedback;
 mod order;
 mod reps;
 mod values;
 mod walk;
 
+pub use feedback::{Feedback, Penalties};
 pub use values::EntropyValues;
 
 use crate::rng::Rng;
@@ -54,41 +56,6 @@ choice! {
         /// As `perm`, but values pass whose packets are lost more often than those of others.
         Scored = "scored",
     }
-}
-
-/// What became of a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Feedback {
-    /// It arrived.
-    Good,
-    /// It arrived with a mark of congestion.
-    Ecn,
-    /// It arrived cut to its header.
-    Nack,
-    /// It came back to its sender.
-    Bounce,
-    /// Nothing was heard of it.
-    Timeout,
-}
-
-/// The penalties by which [`EntropyPolicy::Bitmap`] and [`EntropyPolicy::Mixed`] skip values, in numbers of turns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Penalties {
-    /// The penalty for a mark.
-    pub ecn: u8,
-    /// The penalty for a NACK.
-    pub nack: u8,
-    /// The penalty for a timeout.
-    pub timeout: u8,
-    /// The most that a value can have.
-    pub most: u8,
-}
-
-impl Penalties {
-    /// The penalties of Ultra Ethernet's simulator.
-    pub const UEC: Penalties = Penalties { ecn: 1, nack: 4, timeout: 15, most: 15 };
-    /// The penalties of EQDS.
-    pub const EQDS: Penalties = Penalties { ecn: 1, nack: 1, timeout: 1, most: 1 };
 }
 
 /// The entropy values of a flow's sender.

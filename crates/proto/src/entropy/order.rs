@@ -1,6 +1,6 @@
 //! NDP's choice of paths: permutations of all values, of which those with many losses may be left out.
 
-use super::Feedback;
+use super::feedback::Feedback;
 use crate::rng::Rng;
 use serde::{Deserialize, Serialize};
 

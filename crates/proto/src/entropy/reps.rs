@@ -1,6 +1,6 @@
 //! REPS: entropy values that are known to be good are used again.
 
-use super::Feedback;
+use super::feedback::Feedback;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! The walk over all values, and the penalties that let it skip some.
 
-use super::{Feedback, Penalties};
+use super::feedback::{Feedback, Penalties};
 use crate::rng::Rng;
 use serde::{Deserialize, Serialize};
 

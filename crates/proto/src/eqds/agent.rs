@@ -1,6 +1,6 @@
 //! The agent of a receiving host, which gives credit.
 
-use super::{EqdsParams, QUANTUM};
+use super::params::{EqdsParams, QUANTUM};
 use crate::agent::{Agent, AgentEnv, AgentPacket, AgentStats, Side};
 use crate::endpoint::Framing;
 use crate::numbered::{FlowTable, pull_tag};

@@ -19,59 +19,20 @@
 //! - A timeout without progress doubles the next one.
 
 mod agent;
+mod params;
 mod sender;
 
 pub use agent::EqdsAgent;
+pub use params::EqdsParams;
 pub use sender::EqdsSender;
 
 use crate::agent::{AgentEnv, AgentScope};
-use crate::endpoint::{Env, Framing};
-use crate::entropy::{EntropyPolicy, EntropyValues};
+use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::{Acks, BufferNeeds, Needs, TrimmingNeeds};
 use crate::numbered::NumberedReceiver;
 use crate::transport::{Checked, Family, Transport};
-use clearway_schema::{Auto, Profile, declare};
-use clearway_units::{Bytes, Rate, Span};
-use serde::{Deserialize, Serialize};
-
-/// The bytes of a quantum of credit.
-const QUANTUM: u32 = 512;
-
-declare! {
-    /// The parameters of `eqds`.
-    #[derive(Serialize, Deserialize)]
-    pub struct EqdsParams {
-        /// The most credit that a flow has, in full packets, and its speculative credit at the start. `auto`: one and a half
-        /// times the network's bandwidth-delay product.
-        window: Auto<u32> = "auto" in "1" to "20000" from "our choice; htsim: 64 packets";
-        /// The credit of one pull, in quanta of 512 bytes. `auto`: as many as fit into a full packet.
-        pull_quanta: Auto<u32> = "auto" in "1" to "128" from "htsim: 8, for packets of 4150 bytes";
-        /// The share of the link's rate at which a host gives credit.
-        pull_share: f64 = "0.988" in "0.01" to "1" from "htsim's EQDS (EQDS-1)";
-        /// The bytes on the wire after which a receiver acknowledges what did not ask for it.
-        ack_after: Bytes = "16384 B" in "0 B" to "1 MB" from "htsim's EQDS";
-        /// The way in which a sender chooses the paths of its packets.
-        paths: EntropyPolicy = "bitmap" from "htsim's EQDS";
-        /// The number of values that stand for paths, a power of two.
-        path_values: EntropyValues = "64" in "1" to "32768" from "htsim";
-        /// The time after which a packet counts as lost of which nothing was heard. `auto`: 100 us, or four base round-trip
-        /// times of the flow if that is longer.
-        rto: Auto<Span> = "auto" in "1 us" to "60 s" from "htsim's EQDS: 100 us";
-        /// The limit of data queues in switches, as a multiple of the network's bandwidth-delay product.
-        queue: f64 = "1" in "0.001" to "1000" from "our choice; htsim: 35 packets";
-    }
-}
-
-impl EqdsParams {
-    /// Returns the window in bytes on the wire, in a network with this round-trip time of the longest path.
-    fn window(&self, rate: Rate, network_rtt: Span, framing: &Framing) -> u32 {
-        let packet = u64::from(framing.wire_max());
-        let bdp = rate.bytes_in(network_rtt).get().div_ceil(packet);
-        let packets = self.window.or((bdp * 3).div_ceil(2).clamp(1, 20_000) as u32);
-        packets.saturating_mul(packet as u32)
-    }
-}
+use clearway_schema::Profile;
 
 /// The values of EQDS in htsim. Its pacer counts packets of 4160 bytes and 38 bytes between them, and gives 4096 bytes of credit
 /// in 0.99 of their time.

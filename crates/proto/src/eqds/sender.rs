@@ -1,6 +1,6 @@
 //! The sending end.
 
-use super::{EqdsParams, QUANTUM};
+use super::params::{EqdsParams, QUANTUM};
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Sender};
 use crate::entropy::{Entropies, EntropyPolicy, Feedback, Penalties};
 use crate::numbered::{Flight, Segment};

@@ -1,10 +1,11 @@
 use super::*;
 use crate::agent::{Agent, Side};
-use crate::endpoint::{Cx, Endpoint, Sender};
+use crate::endpoint::{Cx, Endpoint, Framing, Sender};
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::testing::{Network, Operation, Pair, Wire};
 use crate::{Rng, Stats};
-use clearway_units::Time;
+use clearway_schema::Auto;
+use clearway_units::{Rate, Span, Time};
 
 /// Packets of 4150 bytes on the wire, as in htsim.
 const FRAMING: Framing = Framing { payload_max: 4086, overhead: 64, wire_min: 64 };

@@ -1,6 +1,6 @@
 //! The agent of a receiving host, which pulls.
 
-use super::NdpParams;
+use super::params::NdpParams;
 use crate::agent::{Agent, AgentEnv, AgentPacket, AgentStats, Side};
 use crate::endpoint::Framing;
 use crate::numbered::{FlowTable, pull_tag};

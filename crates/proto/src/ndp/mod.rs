@@ -14,45 +14,20 @@
 //!   no number of its own.
 
 mod agent;
+mod params;
 mod sender;
 
 pub use agent::NdpAgent;
+pub use params::NdpParams;
 pub use sender::NdpSender;
 
 use crate::agent::{AgentEnv, AgentScope};
 use crate::endpoint::Env;
-use crate::entropy::{EntropyPolicy, EntropyValues};
 use crate::mechanism::NoMechanism;
 use crate::needs::{Acks, BufferNeeds, Needs, TrimmingNeeds};
 use crate::numbered::NumberedReceiver;
 use crate::transport::{Checked, Family, Transport};
-use clearway_schema::{Auto, Profile, declare};
-use clearway_units::Span;
-use serde::{Deserialize, Serialize};
-
-declare! {
-    /// The parameters of `ndp`.
-    #[derive(Serialize, Deserialize)]
-    pub struct NdpParams {
-        /// The full packets that a sender sends before it is pulled. `auto`: what the path carries in one base round-trip time,
-        /// rounded up.
-        window: Auto<u32> = "auto" in "1" to "30000" from "NDP'17 3.1: one BDP; htsim: 15 packets";
-        /// The share of the link's rate at which a host pulls full packets.
-        pull_share: f64 = "0.99" in "0.01" to "1" from "htsim's NDP";
-        /// The way in which a sender chooses the paths of its packets.
-        paths: EntropyPolicy = "perm" from "NDP'17 3.1.1: a permutation of all paths";
-        /// The number of values that stand for paths, a power of two.
-        path_values: EntropyValues = "64" in "1" to "32768" from "htsim";
-        /// The least time after which a packet counts as lost of which nothing was heard. `auto`: ten base round-trip times.
-        rto_min: Auto<Span> = "auto" in "1 us" to "60 s" from "our choice (NDP-3); htsim has no timeouts";
-        /// If true, each packet of data has the size of a full one on the wire, however few bytes it carries.
-        full_frames: bool = "false" from "our choice (NDP-5)";
-        /// The limit of data queues in switches, as a multiple of the network's bandwidth-delay product.
-        queue: f64 = "1" in "0.001" to "1000" from "our choice; NDP'17 3.1: 8 packets, htsim: 15";
-        /// If true, a header for which a queue has no room goes back to its sender.
-        returns: bool = "true" from "NDP'17 3.2.4";
-    }
-}
+use clearway_schema::Profile;
 
 /// The values of NDP in htsim, the simulator of its authors, apart from window and queue, which its users choose.
 const HTSIM: Profile = Profile {

@@ -1,6 +1,6 @@
 //! The sending end.
 
-use super::NdpParams;
+use super::params::NdpParams;
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Sender};
 use crate::entropy::{Entropies, EntropyPolicy, Feedback};
 use crate::numbered::{Flight, Segment};

@@ -4,7 +4,8 @@ use crate::endpoint::{Cx, Endpoint, Framing, Sender};
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::testing::{Network, Operation, Pair, Wire};
 use crate::{Rng, Stats};
-use clearway_units::{Rate, Time};
+use clearway_schema::Auto;
+use clearway_units::{Rate, Span, Time};
 
 const FRAMING: Framing = Framing::ETHERNET;
 

@@ -1,12 +1,14 @@
 //! The construction of the three transports, whose parameters say which of window and credit they have.
 
 use super::config::{Groups, PacerConfig};
+use super::pacer::Pacer;
 use super::params::{
     BOTH_PROFILES, BaseRtt, BothParams, NSCC_PROFILES, NsccParams, RCCC_PROFILES, RcccParams,
 };
 use super::rate::RateControl;
+use super::receiver::Receiver;
+use super::sender::Sender;
 use super::window::{Nscc, NsccConfig};
-use super::{Pacer, Receiver, Sender};
 use crate::agent::{AgentEnv, AgentScope};
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;

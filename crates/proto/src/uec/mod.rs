@@ -36,6 +36,7 @@ mod arrived;
 mod config;
 mod credit;
 mod family;
+mod marks;
 mod pacer;
 pub mod params;
 mod rate;
@@ -51,21 +52,12 @@ pub use params::{BothParams, NsccParams, RcccParams};
 pub use receiver::Receiver;
 pub use sender::Sender;
 
-use crate::packet::Flags;
-
 /// The transport `uec-nscc`.
 pub type UecNscc = OfMode<NsccParams>;
 /// The transport `uec-rccc`.
 pub type UecRccc = OfMode<RcccParams>;
 /// The transport `uec`.
 pub type Uec = OfMode<BothParams>;
-
-/// Data: the sender may have to wait after this packet, and asks for an acknowledgement at once.
-const ASKS: Flags = Flags::EMPTY;
-/// An acknowledgement: it answers a probe, whose number it tells.
-const OF_PROBE: Flags = Flags::EMPTY;
-/// An acknowledgement: it answers a packet that was sent again.
-const OF_REPEAT: Flags = Flags::CWR;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use super::arrived::Arrived;
 use super::config::ReceiverConfig;
-use super::{ASKS, OF_PROBE, OF_REPEAT};
+use super::marks::{ASKS, OF_PROBE, OF_REPEAT};
 use crate::endpoint::{self, Cx, Endpoint};
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::ranges::Ranges;

@@ -2,11 +2,11 @@
 
 use super::config::SenderConfig;
 use super::credit::Credit;
+use super::marks::{ASKS, OF_PROBE, OF_REPEAT};
 use super::params::BaseRtt;
 use super::records::{Records, State};
 use super::sleek::Sleek;
 use super::window::{Heard, Nscc, Sample, penalty_in};
-use super::{ASKS, OF_PROBE, OF_REPEAT};
 use crate::endpoint::{self, Cx, Endpoint, Gauges};
 use crate::entropy::{Entropies, Feedback};
 use crate::packet::{Extra, Flags, Header, Packet};
