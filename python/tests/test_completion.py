@@ -68,7 +68,7 @@ CASES = {
     "clearway run small.toml --set swi": None,
     "clearway run small.toml --set topology.": ["topology.hosts=", "topology.rate=", "topology.delay="],
     "clearway run small.toml --set traffic.burst.se": ["traffic.burst.senders="],
-    "clearway run small.toml --set network.routing=e": ["network.routing=ecmp"],
+    "clearway run small.toml --set network.routing=e": ["network.routing=ecmp", "network.routing=entropy"],
     "clearway run small.toml --set network.whole_ns=": ["network.whole_ns=true", "network.whole_ns=false"],
     "clearway run small.toml --set transport.w_i": ["transport.w_init="],
     "clearway run small.toml --transport dctcp --set transport.g": ["transport.g="],
@@ -101,7 +101,7 @@ def test_words_are_completed(line: str, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.usefixtures("here")
 def test_bash_gets_the_part_behind_the_equals_sign_that_ends_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     line = "clearway run small.toml --set network.routing=e"
-    assert completed(line, monkeypatch, breaks=" \t\n\"'><=;|&(:") == ["ecmp"]
+    assert completed(line, monkeypatch, breaks=" \t\n\"'><=;|&(:") == ["ecmp", "entropy"]
     assert completed("clearway run small.toml --set=network.rou", monkeypatch, breaks="=") == ["network.routing="]
 
 

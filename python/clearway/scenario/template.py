@@ -178,7 +178,7 @@ def example(key: _clearway._Parameter) -> object:
 
 def example_quantity(units: list[str], key: _clearway._Parameter) -> str:
     """A quantity within the limits of every key that has none."""
-    by_unit = {"bps": "10 Gbps", "s": "100 us", "B": "100 KB"}
+    by_unit = {"bps": "10 Gbps", "s": "100 us", "B": "84 B" if key["name"] == "trim_to" else "100 KB"}
     return next((text for unit, text in by_unit.items() if unit in units), key["min"])
 
 
