@@ -38,7 +38,7 @@ def test_every_page_says_where_to_read_on(pages: dict[str, str]) -> None:
 
 
 def test_every_protocol_has_a_page_of_the_same_shape() -> None:
-    assert len(PROTOCOLS) == 22
+    assert len(PROTOCOLS) == 25
     for path in PROTOCOLS:
         assert re.findall(r"^## (.*)$", path.read_text("utf-8"), flags=re.MULTILINE) == SHAPE, path.name
 
