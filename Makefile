@@ -50,7 +50,7 @@ clearwayd: ## Builds the daemon for Linux hosts and switches: target/release/cle
 run: build ## Runs the main job and writes out/report/index.html (40 s to two minutes once built).
 	@$(BIN)/clearway demo
 
-test: build clearwayd ## Runs all tests, and says which it skipped and how to have them (20 to 24 minutes on 2 cores, build included).
+test: build clearwayd ## Runs all tests, and says which it skipped and how to have them (half an hour or more on 2 cores, build included).
 	$(NEXTEST) run --workspace --locked
 	@tools/skipped
 	cargo test --workspace --doc --locked --quiet
