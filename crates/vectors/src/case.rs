@@ -85,3 +85,9 @@ impl Step {
 pub fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("these values have names for keys and nothing that JSON lacks")
 }
+
+/// Returns a JSON object with these values, which are JSON.
+pub fn object<'a>(fields: impl Iterator<Item = (&'a str, String)>) -> String {
+    let fields: Vec<String> = fields.map(|(name, value)| format!("\"{name}\": {value}")).collect();
+    format!("{{{}}}", fields.join(", "))
+}

@@ -1,7 +1,8 @@
 //! The readings UE-1 to UE-17 that matter for a file, with the value that each has there.
 
-use crate::case::json;
-use crate::{Algorithm, Reading, object, setting};
+use crate::case::{json, object};
+use crate::choices::{Algorithm, Reading};
+use crate::setting;
 use clearway_schema::Declared;
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The networks and parameters that cases begin with.
 
-use crate::Reading;
+use crate::choices::Reading;
 use clearway_proto::uec::{NsccParams, RcccParams, UecNscc, UecRccc};
 use clearway_proto::{Env, Framing, Transport};
 use clearway_schema::Declared;

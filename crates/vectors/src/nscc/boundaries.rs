@@ -1,6 +1,6 @@
 //! Cases made by hand: each branch of the window, at and beside the values at which it is taken.
 
-use super::{Input, Window, Windows};
+use super::window::{Input, Window, Windows};
 use crate::case::Case;
 use crate::setting::env;
 use clearway_proto::Env;

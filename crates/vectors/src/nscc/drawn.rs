@@ -1,6 +1,6 @@
 //! Sequences that are drawn: calm and congestion take turns, with losses, penalties and samples that are not valid among them.
 
-use super::{Input, Window, Windows};
+use super::window::{Input, Window, Windows};
 use crate::case::Case;
 use crate::setting::env;
 use clearway_proto::uec::NsccParams;
