@@ -1,6 +1,7 @@
 """Writes the generated parts of `docs/`; with `--check`, only says whether they are up to date.
 
-`docs/reference/scenario.md` and `docs/scenario.schema.json` come from the scenario schema, `docs/reference/results.md`
+`docs/reference/scenario.md` and `docs/scenario.schema.json` come from the scenario schema, `docs/vectors.schema.json`
+is that of the package's test vectors, `docs/reference/results.md`
 from the columns of a run, `docs/reference/command.md` and `python.md` from the options and docstrings of the package,
 and the parameter tables of `docs/protocols/` from the registry, wherever a page has the line
 `<!-- parameters: NAME -->`. The pictures of `docs/explanation/architecture.md` are drawn by `tools/architecture.py`.
@@ -24,7 +25,7 @@ import polars as pl
 import reference
 
 import clearway
-from clearway import _clearway
+from clearway import _clearway, vectors
 from clearway.command.listing import COSTS
 from clearway.reproduce import all_jobs, cost, figures, readers
 from clearway.scenario.json_schema import schema_text
@@ -257,6 +258,7 @@ def main() -> None:
     pages = {
         DOCS / "reference" / "scenario.md": scenario_md(),
         DOCS / "scenario.schema.json": schema_text(),
+        DOCS / "vectors.schema.json": vectors.schema_text(),
         DOCS / "reference" / "results.md": results_md(),
         DOCS / "reference" / "command.md": HEAD + reference.command_md(),
         DOCS / "reference" / "python.md": HEAD + reference.python_md(),

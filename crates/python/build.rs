@@ -35,6 +35,7 @@ const MODULE: &[&str] = &[
     "crates/trace",
     "crates/planner",
     "crates/findings",
+    "crates/vectors",
     "crates/view",
     "crates/python",
     "workloads",

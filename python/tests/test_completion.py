@@ -83,6 +83,9 @@ CASES = {
     "clearway plan buffers fat": ["fat-tree"],
     "clearway plan buffers dumbbell pairs=8 bot": ["bottleneck_rate=", "bottleneck_delay="],
     "clearway completion f": ["fish"],
+    "clearway v": ["vectors", "view"],
+    "clearway vectors --algorithm nscc,r": ["nscc,rccc", "nscc,reps"],
+    "clearway vectors --reading h": ["htsim"],
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ mod results;
 mod scenario;
 mod stage;
 mod stepped;
+mod vectors;
 
 use pyo3::prelude::*;
 
@@ -39,6 +40,8 @@ mod _clearway {
     use crate::stage::Stage;
     #[pymodule_export]
     use crate::stepped::Stepped;
+    #[pymodule_export]
+    use crate::vectors::{vector_names, vectors};
 
     use super::*;
 

@@ -49,6 +49,10 @@ COMMANDS = {
     "show": ("clearway.command.show:show", "Draw a network, and say how large and how fast it is."),
     "sweep": ("clearway.command.sweep:sweep", "Simulate a scenario at every point of its axes."),
     "testbed": ("clearway.command.testbed:testbed", "Measure the daemon under real TCP, on network namespaces."),
+    "vectors": (
+        "clearway.command.vectors:vectors",
+        "Write test vectors of NSCC, RCCC and REPS, for other implementations.",
+    ),
     "view": ("clearway.command.view:view", "Watch a scenario or results live in the browser."),
 }
 

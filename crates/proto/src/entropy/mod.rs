@@ -21,6 +21,7 @@ mod values;
 mod walk;
 
 pub use feedback::{Feedback, Penalties};
+pub use reps::{EXPLORATIONS as REPS_EXPLORATIONS, FREEZE as REPS_FREEZE, PLACES as REPS_PLACES};
 pub use values::EntropyValues;
 
 use crate::rng::Rng;

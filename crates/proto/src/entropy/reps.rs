@@ -5,11 +5,11 @@ use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// The number of values that the ring holds.
-const PLACES: u8 = 8;
+pub const PLACES: u8 = 8;
 /// The time for which a frozen ring stays so at least.
-const FREEZE: Span = Span::from_ms(10);
+pub const FREEZE: Span = Span::from_ms(10);
 /// The number of values that are drawn at random once the ring is no longer frozen.
-const EXPLORATIONS: u8 = 16;
+pub const EXPLORATIONS: u8 = 16;
 
 /// The ring of values that came back with good feedback. A timeout freezes it: the values that it holds are then used over
 /// and over, since they are known to avoid whatever failed.
@@ -26,7 +26,7 @@ pub(super) struct Reps {
     turn: u8,
     /// The number of values that are still to be drawn at random.
     explore: u8,
-    /// The time from which on the ring may thaw, while it is frozen.
+    /// The time after which the ring may thaw, while it is frozen.
     frozen: Option<Time>,
 }
 
@@ -52,7 +52,7 @@ impl Reps {
 
     /// Records what became of a packet with this value.
     pub(super) fn feedback(&mut self, entropy: u16, feedback: Feedback, now: Time) {
-        if self.frozen.is_some_and(|end| now >= end) {
+        if self.frozen.is_some_and(|end| now > end) {
             *self = Reps { explore: EXPLORATIONS, ..Reps::default() };
         }
         match feedback {
@@ -63,8 +63,8 @@ impl Reps {
                 self.head = (self.head + 1) % PLACES;
             }
             Feedback::Timeout if self.frozen.is_none() && self.explore == 0 => {
-                // The oldest value is the next one.
-                self.turn = if self.held == PLACES { self.head } else { 0 };
+                // As in uet-htsim, whichever value is the oldest.
+                self.turn = 0;
                 self.frozen = Some(now.saturating_add(FREEZE));
             }
             Feedback::Ecn | Feedback::Nack | Feedback::Bounce | Feedback::Timeout => {}

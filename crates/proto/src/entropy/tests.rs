@@ -149,11 +149,21 @@ fn a_timeout_freezes_the_ring_until_feedback_after_ten_milliseconds() {
     let taken: Vec<_> = (0..7).map(|_| reps.next()).collect();
     assert_eq!(taken, [1, 2, 3, 1, 2, 3, 1].map(Some), "used ones too");
     let end = NOW + Span::from_ms(10);
-    reps.feedback(0, Feedback::Timeout, end - Span::from_ns(1));
+    reps.feedback(0, Feedback::Timeout, end);
     assert!(reps.next().is_some(), "it is still frozen");
-    reps.feedback(7, Feedback::Good, end);
+    reps.feedback(7, Feedback::Good, end + Span::from_ps(1));
     assert!((0..16).all(|_| reps.next().is_none()), "it explores");
     assert_eq!((reps.next(), reps.next()), (Some(7), None), "the others were forgotten");
+}
+
+#[test]
+fn a_full_ring_that_is_frozen_is_used_from_its_first_place_on() {
+    let mut reps = Reps::default();
+    (1..=11).for_each(|value| reps.feedback(value, Feedback::Good, NOW));
+    assert_eq!(reps.next(), Some(4), "the oldest value");
+    reps.feedback(0, Feedback::Timeout, NOW);
+    let taken: Vec<_> = (0..9).map(|_| reps.next()).collect();
+    assert_eq!(taken, [9, 10, 11, 4, 5, 6, 7, 8, 9].map(Some));
 }
 
 #[test]

@@ -40,6 +40,11 @@ impl Credit {
         self.pull
     }
 
+    /// Returns true while nothing was heard of the receiver.
+    pub fn speculates(&self) -> bool {
+        self.speculates
+    }
+
     /// Spends the credit of a packet of this size.
     pub fn spend(&mut self, size: u32) {
         self.credit -= i64::from(size);

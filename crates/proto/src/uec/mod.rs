@@ -33,10 +33,10 @@
 //!   that of the slowest link on the path.
 
 mod arrived;
-mod config;
-mod credit;
+pub mod config;
+pub mod credit;
 mod family;
-mod marks;
+pub mod marks;
 mod pacer;
 pub mod params;
 mod rate;

@@ -69,6 +69,16 @@ impl Pacer {
         }
     }
 
+    /// Returns the time at which the next pull may leave, or [`Time::MAX`] if no flow waits for one.
+    pub fn next_pull(&self) -> Time {
+        if self.active.is_empty() && self.idle.is_empty() { Time::MAX } else { self.next }
+    }
+
+    /// Returns the factor by which pulls slow down.
+    pub fn rate(&self) -> f64 {
+        self.control.as_ref().map_or(1.0, |control| control.rate())
+    }
+
     /// Returns the place of a flow that arrives here.
     fn place(&self, number: u32) -> Option<u32> {
         let at = self.places.binary_search_by_key(&number, |&(number, _)| number).ok()?;
@@ -192,7 +202,7 @@ impl Agent for Pacer {
             None => (self.idle.pop_front()?, true),
         };
         let units = self.grant(place, leads);
-        let rate = self.control.as_ref().map_or(1.0, |control| control.rate());
+        let rate = self.rate();
         let paced = if units > 0 { units } else { self.config.empty_quanta };
         let gap = self.config.quantum.saturating_mul(paced.into());
         let gap = if rate < 1.0 { gap.mul_f64(1.0 / rate) } else { gap };
@@ -213,8 +223,7 @@ impl Agent for Pacer {
     }
 
     fn next_timeout(&self) -> Time {
-        let pull = if self.active.is_empty() && self.idle.is_empty() { Time::MAX } else { self.next };
-        self.control.as_ref().map_or(Time::MAX, |control| control.next_timeout()).min(pull)
+        self.control.as_ref().map_or(Time::MAX, |control| control.next_timeout()).min(self.next_pull())
     }
 
     fn forget(&mut self, flow: u32) {

@@ -137,7 +137,7 @@ impl Sender {
             Some(place) => self.size(place),
             None => framing.wire((self.written - self.records.end()).min(framing.payload_max.into()) as u32),
         };
-        window.cwnd() >= self.in_flight as f64 + f64::from(next)
+        window.has_room(self.in_flight, next)
     }
 
     /// Returns the pull that the flow wants to have come to, and the last one.

@@ -16,6 +16,10 @@ use crate::shared::Shared;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 
+mod state;
+
+pub use state::NsccState;
+
 /// The constants of a window, which flows of one rate and network have in common. Sizes are bytes on the wire.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NsccConfig {
@@ -77,7 +81,7 @@ pub struct NsccConfig {
 
 impl NsccConfig {
     /// Returns the constants of a flow in this environment, whose receiver paces its senders or does not.
-    pub(super) fn new(common: &CommonParams, params: &WindowParams, env: &Env, is_paced: bool) -> NsccConfig {
+    pub fn new(common: &CommonParams, params: &WindowParams, env: &Env, is_paced: bool) -> NsccConfig {
         let network_rtt = env.network_rtt.max(Span::from_ps(1));
         let bytes_per_ps = |rate: clearway_units::Rate| rate.as_bps_f64() / 8e12;
         let mtu = f64::from(env.framing.wire_max());
@@ -214,6 +218,11 @@ impl Nscc {
     /// Returns the window, in bytes.
     pub fn cwnd(&self) -> f64 {
         self.cwnd
+    }
+
+    /// Returns true if a packet of this size may join so many bytes in flight.
+    pub fn has_room(&self, in_flight: i64, size: u32) -> bool {
+        self.cwnd >= in_flight as f64 + f64::from(size)
     }
 
     /// Returns the largest window, in bytes.
