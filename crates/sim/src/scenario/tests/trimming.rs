@@ -237,3 +237,54 @@ fn classes_of_a_scenario_get_one_ahead_of_them_for_what_is_cut_unless_it_is_name
          packets; write another name, or name an ack_class for its traffic"
     );
 }
+
+#[test]
+fn bad_parameters_of_transports_that_trim_are_refused_before_anything_runs() {
+    let under = |name: &str, lines: &str| {
+        with("").replace("name = \"ndp-trial\"\ncuts = \"queues\"", &format!("name = \"{name}\"\n{lines}"))
+    };
+    let values = |name: &str, key: &str, value: &str| {
+        let expected =
+            format!("x.toml:14: transport.{key} = {value}: write a power of two from 1 to 32768, such as 64");
+        assert_eq!(refused(&under(name, &format!("{key} = {value}"))), expected, "{name}");
+    };
+    for value in ["48", "0", "65536"] {
+        values("ndp", "path_values", value);
+        values("eqds", "path_values", value);
+        for name in ["uec-nscc", "uec-rccc", "uec"] {
+            values(name, "paths", value);
+        }
+    }
+    let cases = [
+        (
+            "ecn_min = 0.9",
+            "ecn_min = 0.9: is above ecn_max, 0.8; marks begin at ecn_min, so write less here or more there",
+        ),
+        (
+            "ecn_max = 0.1",
+            "ecn_max = 0.1: is below ecn_min, 0.2; marks begin there, so write more here or less there",
+        ),
+        (
+            "ecn_min = 0.5\necn_max = 0.4",
+            "ecn_min = 0.5: is above ecn_max, 0.4; marks begin at ecn_min, so write less here or more there",
+        ),
+    ];
+    for (lines, expected) in cases {
+        for name in ["uec-nscc", "uec-rccc", "uec"] {
+            assert_eq!(refused(&under(name, lines)), format!("x.toml:14: transport.{expected}"), "{name}");
+        }
+    }
+    assert_eq!(
+        refused(&under("uec", "entropy = \"mixd\"")),
+        "x.toml:14: transport.entropy = \"mixd\": write \"oblivious\" or \"bitmap\" or \"reps\" or \"reps-legacy\" or \"mixed\" \
+         or \"perm\" or \"rand\" or \"scored\"; did you mean \"mixed\"?"
+    );
+    assert_eq!(
+        refused(&with("trim_to = \"2 KB\"")),
+        "x.toml:10: switch.trim_to = \"2 KB\": is no size of a header: it must be at least the smallest frame, network.wire_min = \
+         84 B, and at most a full frame, 1.538 KB"
+    );
+    let of_entry =
+        with("").replace("senders = 4", "senders = 4\ntransport = { name = \"uec\", ecn_max = 0.1 }");
+    assert!(refused(&of_entry).contains("traffic.0.transport.ecn_max = 0.1: is below ecn_min, 0.2"));
+}
