@@ -87,7 +87,7 @@ fn a_class_of_its_own_trims_where_its_traffic_asks_for_it_and_others_do_not() {
     assert_eq!(
         changed("ack_class = \"first\"", "ack_class = \"short\""),
         "x.toml:9: switch.trim: needs another class for headers than \"short\"; name one as the ack_class of traffic \
-         burst under ndp-trial, of a lower priority number"
+         burst under ndp-trial, of a lower priority number, or as the class's trim_class"
     );
     assert_eq!(
         changed("class = \"web\"", "class = \"short\""),
@@ -286,5 +286,45 @@ fn bad_parameters_of_transports_that_trim_are_refused_before_anything_runs() {
     );
     let of_entry =
         with("").replace("senders = 4", "senders = 4\ntransport = { name = \"uec\", ecn_max = 0.1 }");
-    assert!(refused(&of_entry).contains("traffic.0.transport.ecn_max = 0.1: is below ecn_min, 0.2"));
+    assert!(refused(&of_entry).contains("transport.ecn_max = 0.1: is below ecn_min, 0.2"));
+}
+
+#[test]
+fn headers_may_have_a_class_of_their_own_beside_data_by_weight_and_behind_control() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 5\n[[switch.class]]\nname = \"data\"\npriority = 1\nweight = 3\n\
+                trim_class = \"headers\"\n[[switch.class]]\nname = \"headers\"\npriority = 1\n[[switch.class]]\n\
+                name = \"control\"\n[transport]\nname = \"uec\"\n[[traffic]]\nkind = \"incast\"\nsize = \"1 MB\"\n\
+                senders = 4\nclass = \"data\"\nack_class = \"control\"\n";
+    let scenario = parse(text);
+    check_reads_back(&scenario);
+    let classes = &scenario.model.switch.classes;
+    let turns: Vec<_> = classes.iter().map(|class| (class.priority, class.weight)).collect();
+    assert_eq!(turns, [(1, 3), (1, 1), (0, 1)]);
+    let trims: Vec<_> = classes.iter().map(|class| class.trim.map(|trim| trim.headers)).collect();
+    assert_eq!((trims, scenario.model.traffic[0].ack_class), (vec![Some(1), None, None], 2));
+    // Under Ultra Ethernet headers have as much room as data, and control has what any class has.
+    assert_eq!(classes[0].limit, classes[1].limit);
+    assert_ne!(classes[2].limit, classes[1].limit);
+    let changed = |old: &str, new: &str| refused(&text.replacen(old, new, 1));
+    let named = "trim_class = \"headers\"";
+    assert_eq!(
+        changed(named, "trim_class = \"header\""),
+        "x.toml:8: switch.class.data.trim_class = \"header\": is no class of [[switch.class]]; did you mean \"headers\"? \
+         (known: data, headers, control)"
+    );
+    assert!(
+        changed(named, "trim_class = \"data\"").ends_with("is the class itself; headers need another one")
+    );
+    assert!(
+        changed(named, "trim_class = \"headers\"\ntrim = false")
+            .ends_with("means nothing, since the class does not trim; set trim = true, or remove it")
+    );
+    assert!(
+        changed("priority = 1\n[[switch.class]]", "priority = 1\ntrim = true\n[[switch.class]]")
+            .contains("can't be in the class \"headers\", which holds the headers of others")
+    );
+    assert!(
+        changed("name = \"headers\"\n", "name = \"headers\"\nat_switches = \"data\"\n")
+            .ends_with("is a class of hosts alone; name one that switches have")
+    );
 }
