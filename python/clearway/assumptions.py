@@ -17,6 +17,8 @@ STARTS: tuple[tuple[str, str], ...] = (
     ("alpha", "first rate {} of the link's"),
     ("rto_min", "least timeout {}"),
 )
+#: Transports with another parameter of such a name: alpha is a gain there.
+NO_STARTS = {"alpha": ("uec", "uec-nscc")}
 #: Tables of a scenario that a comparison holds equal.
 NETWORK = ("switch", "host", "network")
 #: Networks that a line names at the most.
@@ -84,7 +86,8 @@ def start_text(transport: Mapping[str, Any]) -> str:
         None: "connections stand before",
     }
     parts = [handshake.get(opened, f"handshake {opened}")]
-    parts += [words.format(f"{transport[key]}") for key, words in STARTS if key in transport]
+    known = [(key, words) for key, words in STARTS if transport.get("name") not in NO_STARTS.get(key, ())]
+    parts += [words.format(f"{transport[key]}") for key, words in known if key in transport]
     return ", ".join(parts)
 
 
@@ -107,6 +110,8 @@ def network_parts(scenario: Mapping[str, Any]) -> dict[str, str]:
     parts = {}
     if "shared_buffer" in switch:
         parts["buffers"] = f"buffers of {switch['shared_buffer']} a switch"
+    elif cut := trimmed_buffers(switch):
+        parts["buffers"] = f"buffers of {' or '.join(cut)} a port, beyond which data is cut to headers"
     elif "buffer" in switch:
         parts["buffers"] = f"buffers of {switch['buffer']} a port"
     if switch.get("pfc"):
@@ -116,6 +121,12 @@ def network_parts(scenario: Mapping[str, Any]) -> dict[str, str]:
     if (delay := host.get("processing_delay", "0 s")) not in ("0 s", 0):
         parts["host delay"] = f"host delay {delay_text(delay)}"
     return parts
+
+
+def trimmed_buffers(switch: Mapping[str, Any]) -> list[str]:
+    """The limits of the classes of a switch that cut packets to their headers, each once."""
+    classes = switch.get("class", [])
+    return distinct(str(one.get("buffer", switch.get("buffer"))) for one in classes if one.get("trim"))
 
 
 def delay_text(delay: object) -> str:
@@ -132,4 +143,7 @@ def marks_text(scenario: Mapping[str, Any]) -> str:
     """The words for the queue length from which packets are marked; empty if none are."""
     marking = scenario.get("switch", {}).get("marking")
     words = {None: "", "off": "", "by-rate": BY_RATE, "red": "marks by RED"}
+    if marking == "bdp":
+        low, high = (scenario["switch"].get(key) for key in ("bdp_min", "bdp_max"))
+        return f"marks at random from {low} to {high} BDP"
     return words.get(marking, f"marks from {marking} on") if not isinstance(marking, Mapping) else "marks by RED"

@@ -207,7 +207,7 @@ def headline(run: Run) -> dict[str, Any]:
 
     Keys that start with `window_` are of the window of measurement (`clearway.window.in_window`), all others of the
     whole run. What flow control did (`pauses`, `longest_pause_s`, `storms`, `deadlocked_ports`) is None where there is
-    none, and so are `marks` where no switch marks packets.
+    none, and so are `marks` where no switch marks packets, and `trims` where none cuts them to their headers.
     """
     ports = metrics.switch_ports(run.ports)
     dropped = metrics.drops(run.ports)
@@ -224,6 +224,7 @@ def headline(run: Run) -> dict[str, Any]:
         "drops": sum(dropped.values()),
         "drops_by_reason": dropped,
         "credit_drops": credits_dropped,
+        "trims": int(run.ports["trims"].sum()) if "trims" in run.ports.columns else None,
         "marks": marks(run),
         "repeated_signals": repeated_signals(run),
         "pauses": control["pauses"] if control else None,

@@ -117,6 +117,7 @@ def network_texts(runs: Mapping[str, Run]) -> Texts:
     )
     signal_rows = ((f"requests and stops repeated{whole}", lambda h: units.count(h["repeated_signals"])),)
     mark_rows = (("packets marked (ECN)", marks_text),)
+    trim_rows = ((f"packets cut to headers (trimming{whole})", trims_text),)
     cnp_rows = ((f"notifications of congestion (CNPs{whole})", lambda h: units.count(h["notices"])),)
     for label, show in (
         ("flows completed", lambda h: f"{h['flows_completed']:,} of {h['flows_started']:,}"),
@@ -124,6 +125,7 @@ def network_texts(runs: Mapping[str, Run]) -> Texts:
         ("maximum queue (worst switch port)", queue_text),
         ("average queue (worst switch port)", lambda h: units.size(h["queue_mean_bytes"])),
         ("packets dropped", lambda h: drops_text(h["drops"], h["drops_by_reason"])),
+        *(trim_rows if any(head["trims"] is not None for head in heads.values()) else ()),
         ("retransmissions", lambda h: units.count(h["retransmits"])),
         ("timeouts", lambda h: units.count(h["timeouts"])),
         *(signal_rows if any(head["repeated_signals"] for head in heads.values()) else ()),
@@ -191,6 +193,11 @@ def marks_text(head: Mapping[str, Any]) -> str:
     return "off" if head["marks"] is None else units.count(head["marks"])
 
 
+def trims_text(head: Mapping[str, Any]) -> str:
+    """The number of packets cut to their headers, or `off` where no switch cuts any."""
+    return "off" if head["trims"] is None else units.count(head["trims"])
+
+
 def control_text(head: Mapping[str, Any], text: str) -> str:
     """A number of flow control, or `off` where there was none."""
     return "off" if head["pauses"] is None else text
@@ -252,7 +259,8 @@ def speed_text(million: float) -> str:
 
 def variation_texts(part: Variation) -> Texts:
     """A sweep as rows of text."""
-    has_marks = any(headline(run)["marks"] is not None for line in part.lines.values() for _, run in line)
+    heads = [headline(run) for line in part.lines.values() for _, run in line]
+    has_marks, has_trims = (any(head[key] is not None for head in heads) for key in ("marks", "trims"))
     head = [
         words(part.key),
         "transport",
@@ -260,6 +268,7 @@ def variation_texts(part: Variation) -> Texts:
         "maximum queue",
         "average queue",
         "drops",
+        *(["trims"] if has_trims else []),
         *(["marks"] if has_marks else []),
         "mean FCT",
         "p99 FCT",
@@ -271,12 +280,12 @@ def variation_texts(part: Variation) -> Texts:
         shown = units.value(value, part.unit)
         for label, line in part.lines.items():
             for run in (run for x, run in line if x == value):
-                rows.append([shown, label, *sweep_row(run, has_marks=has_marks)])
+                rows.append([shown, label, *sweep_row(run, has_marks=has_marks, has_trims=has_trims)])
                 shown = ""
     return head, rows
 
 
-def sweep_row(run: Run, *, has_marks: bool) -> list[str]:
+def sweep_row(run: Run, *, has_marks: bool, has_trims: bool) -> list[str]:
     """The cells of a run in a row of a sweep."""
     head, found = headline(run), metrics.fct_by_size(flows(run, metrics.FCT)).to_dicts()[-1]
     return [
@@ -284,6 +293,7 @@ def sweep_row(run: Run, *, has_marks: bool) -> list[str]:
         units.size(head["queue_max_bytes"]),
         units.size(head["queue_mean_bytes"]),
         units.count(head["drops"]),
+        *([trims_text(head)] if has_trims else []),
         *([marks_text(head)] if has_marks else []),
         units.seconds(found["mean_s"]),
         units.seconds(found["p99_s"]),

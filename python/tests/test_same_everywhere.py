@@ -46,6 +46,28 @@ rounds = 2
 """
 
 
+#: Switches cut packets that find no room, a coin says which, and each packet chooses one of several paths.
+PULLS = """\
+name = "pulls"
+seed = 7
+transport = "ndp"
+
+[topology]
+kind = "leaf-spine"
+leaves = 3
+spines = 2
+
+[switch]
+trim_victim = "coin"
+
+[[traffic]]
+name = "burst"
+kind = "incast"
+senders = 8
+size = "256 KB"
+"""
+
+
 @cache
 def example() -> Path:
     """The Rust program, built for the whole workspace, as the Rust tests have it: so cargo need not build it twice."""
@@ -69,6 +91,15 @@ def test_rust_command_and_python_agree_on_rdma_under_flow_control(cli: Cli, tmp_
     run = same_through_all(cli, tmp_path, RDMA)
     assert run.summary["flow_control"]["pauses"] > 0
     assert run.summary["notices"] > 0
+
+
+@pytest.mark.parametrize("transport", ["ndp", "eqds", "uec-nscc", "uec-rccc", "uec"])
+def test_rust_command_and_python_agree_where_packets_are_cut_and_choose_their_paths(
+    cli: Cli, tmp_path: Path, transport: str
+) -> None:
+    run = same_through_all(cli, tmp_path, PULLS.replace("ndp", transport))
+    assert run.ports["trims"].sum() > 0
+    assert 'routing = "entropy"' in run.scenario
 
 
 def same_through_all(cli: Cli, tmp_path: Path, text: str) -> clearway.Run:

@@ -11,6 +11,7 @@ from conftest import REPOSITORY, Cli
 
 import clearway
 from clearway import _clearway
+from clearway.comparison import headline
 
 #: An incast whose threshold for marks is beyond what the buffer can hold.
 DEAF = """
@@ -83,6 +84,51 @@ def test_tables_have_marks_and_repeated_requests_are_no_timeouts(cli: Cli, monke
     marks = rows["packets marked (ECN)"]
     assert marks[0] == marks[2] == "off"
     assert int(marks[1].replace(",", "")) > 0
+
+
+def test_a_comparison_shows_trims_beside_drops_where_a_transport_has_trimming(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    pulls = REPOSITORY / "scenarios" / "pulls.toml"
+    done = cli("compare", pulls, "--transports", "ndp,uec,dctcp", "--out", tmp_path / "both")
+    lines = [re.split(r"\s{2,}", line.strip()) for line in done.stdout.splitlines()]
+    rows = {name: cells for name, *cells in lines}
+    trims = rows["packets cut to headers (trimming)"]
+    assert trims[2] == "off"
+    assert [name for name, *_ in lines].index("packets cut to headers (trimming)") == 1 + [
+        name for name, *_ in lines
+    ].index("packets dropped")
+    # Each packet that was cut was sent again, and none was lost.
+    assert trims[:2] == rows["retransmissions"][:2]
+    assert rows["packets dropped"] == ["0", "0", "0"]
+    runs = clearway.load(tmp_path / "both" / "ndp"), clearway.load(tmp_path / "both" / "dctcp")
+    assert [headline(run)["trims"] for run in runs] == [int(trims[0].replace(",", "")), None]
+    assert "buffers of 1 BDP a port, beyond which data is cut to headers" in done.stdout
+    assert "uec: connections stand before, marks at random from 0.2 to 0.8 BDP." in done.stdout
+    assert "packets cut" not in cli("compare", pulls, "--transports", "dctcp,expresspass").stdout
+    page = cli("report", tmp_path / "both", "--out", tmp_path / "page.html")
+    assert page.returncode == 0, page.stderr
+    assert "packets cut to headers (trimming)" in (tmp_path / "page.html").read_text()
+
+
+BAD = {
+    "transport.paths=48": "write a power of two from 1 to 32768, such as 64",
+    "transport.ecn_min=0.9": "is above ecn_max, 0.8; marks begin at ecn_min",
+    "switch.trim_to=10 B": "must be at least the smallest frame, network.wire_min = 84 B",
+    "switch.trim_to=9 KB": "at most a full frame, 4.174 KB",
+    "switch.bdp_max=0.1": "is below bdp_min, which is 0.2 unless set",
+}
+
+
+@pytest.mark.parametrize("given", BAD)
+def test_bad_thresholds_and_entropies_are_one_line_before_anything_runs(cli: Cli, tmp_path: Path, given: str) -> None:
+    pulls = REPOSITORY / "scenarios" / "pulls.toml"
+    done = cli("run", pulls, "--transport", "uec", "--set", given, "--out", tmp_path / "none")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"clearway: --set {given.partition('=')[0]} = ")
+    assert BAD[given] in done.stderr
+    assert not (tmp_path / "none").exists()
 
 
 def shown() -> list[tuple[Path, str]]:

@@ -281,7 +281,7 @@ class Echo:
     def handle(self, request: str, /) -> str | bytes:
         if request == "panic":
             raise _clearway.SimulationError("the engine panicked")
-        return b"CWF2" if request == "frame" else request
+        return b"CWF3" if request == "frame" else request
 
 
 @pytest.fixture
@@ -333,7 +333,7 @@ def test_the_engine_answers_the_page_with_texts_and_frames_in_order(server: Serv
     with connect(address, origin=origin(server.url), compression=None) as socket:
         for request in ("one", "frame", "panic", "two"):
             socket.send(request)
-        assert [socket.recv(10) for _ in range(4)] == ["one", b"CWF2", '{"error": "the engine panicked"}', "two"]
+        assert [socket.recv(10) for _ in range(4)] == ["one", b"CWF3", '{"error": "the engine panicked"}', "two"]
         socket.send(b"bytes")
         assert "error" in json.loads(socket.recv(10))
 
@@ -357,7 +357,7 @@ def test_the_native_engine_gives_the_hash_of_the_run_over_the_socket(small: Path
             while json.loads(ask(op="advance", until_ps=10**15, events=500))["ended"] is None:
                 frame = ask(op="frame", packets=True, queued=True)
                 assert isinstance(frame, bytes)
-                assert frame[:4] == b"CWF2"
+                assert frame[:4] == b"CWF3"
             assert side.expected is not None
             assert json.loads(ask(op="result"))["hash"] == side.expected.hash == run.hash
             assert "error" in json.loads(ask(op="open", text="name = 1", transport=None, seed=None, set=[]))

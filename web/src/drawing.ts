@@ -71,7 +71,8 @@ export class Drawing {
     });
     const large = sides.some((side) => side?.isLarge);
     const withCredits = sides.some((side) => side?.layout.ports.some((port) => port.credit_bps !== null));
-    this.legend.show({ large, fullBytes: this.fullBytes, withCredits }, colors);
+    const withTrims = sides.some((side) => side?.layout.trims);
+    this.legend.show({ large, fullBytes: this.fullBytes, withCredits, withTrims }, colors);
   }
 
   /** Asks for what is read beside the picture: finished flows, what is selected, the fastest flows. `isOld` ends it. */

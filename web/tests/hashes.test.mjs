@@ -31,8 +31,8 @@ function native() {
   });
 }
 
-/** The files of all scenarios with their hashes. */
-const named = (hashes) => Object.fromEntries(RUNS.map(({ path }, index) => [path, hashes[index]]));
+/** The files of all scenarios, with the transport where a run has another, and their hashes. */
+const named = (hashes) => Object.fromEntries(RUNS.map(({ path, transport }, index) => [[path, transport].join(' '), hashes[index]]));
 
 const expected = native().then(named);
 

@@ -27,12 +27,21 @@ export const FILES = Object.fromEntries(
   }),
 );
 
+/** The transports that count on trimming and choose paths by entropy, under each of which the scenario of pulls is run. */
+const PULLING = ['ndp', 'eqds', 'uec-nscc', 'uec-rccc', 'uec'];
+
 /** Every shipped scenario, those of the lessons included, as a request to open it. */
-export const RUNS = [...inFolder('scenarios'), ...inFolder('scenarios/lessons')].map(({ folder, name }) => {
+export const SHIPPED = [...inFolder('scenarios'), ...inFolder('scenarios/lessons')].map(({ folder, name }) => {
   const path = resolve(ROOT, folder, `${name}.toml`);
   const set = STOPS[name] ? [['stop', `"${STOPS[name]}"`]] : [];
   return { name, path, text: readFileSync(path, 'utf8'), transport: null, set };
 });
+
+/** The runs: every shipped scenario under its own transport, and those that trim under each that counts on it. */
+export const RUNS = [
+  ...SHIPPED,
+  ...SHIPPED.filter(({ name }) => name === 'pulls').flatMap((run) => PULLING.map((transport) => ({ ...run, transport }))),
+];
 
 /** The transports that the comment of a scenario compares, as the page reads them; one `null` where it names none. */
 export function comparedBy(text) {

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { runnerImport } from 'vite';
 import { engineInNode, launch, open, ROOT, settled } from './browser.mjs';
-import { comparedBy, FILES, RUNS } from './scenarios.mjs';
+import { comparedBy, FILES, SHIPPED } from './scenarios.mjs';
 
 let browser;
 before(async () => {
@@ -22,7 +22,7 @@ test('every choice of every slider of every scenario is taken by the engine, but
   const ask = engineInNode();
   ask({ op: 'files', files: FILES });
   let tried = 0;
-  for (const { name, text } of RUNS) {
+  for (const { name, text } of SHIPPED) {
     const transports = comparedBy(text);
     const openIt = (one) => transports.forEach((transport, run) => ask({ op: 'open', run, name, text: one, transport }));
     openIt(text);

@@ -118,3 +118,34 @@ test('the summary counts marks, drops and pauses as the ports do', async () => {
   await look(page, 'summary');
   await page.close();
 });
+
+test('packets that are cut are counted, drawn and named, and a flow tells its entropy values and where its packets are', async () => {
+  const page = await open(browser, '#scenario=pulls&left=uec-nscc&right=dctcp&t=60us&select=left.flow.3');
+  await settled(page);
+  await page.waitForFunction(() => document.querySelector('.panel h3').textContent.startsWith('Flow 3'), null, { polling: 50 });
+  const count = (side) => page.locator('.pane').nth(side).locator('[data-count=trims]');
+  await page.waitForFunction(() => document.querySelector('[data-count=trims]').textContent !== '0', null, { polling: 50 });
+  const trims = await page.evaluate(async () => {
+    const app = window.clearway;
+    const views = await Promise.all(app.sides[0].layout.ports.map(({ id }) => app.engine.call({ op: 'port', run: 0, port: id })));
+    return views.reduce((sum, view) => sum + view.counters.trims, 0);
+  });
+  assert.ok(trims > 100, `${trims}`);
+  assert.equal(await page.evaluate(() => window.clearway.sides[0].counters().trims), trims);
+  assert.ok(await count(0).isVisible());
+  assert.ok(await count(1).isHidden(), 'under DCTCP nothing is cut');
+  const legend = await page.locator('.legend').innerText();
+  assert.match(legend, /header of cut data/);
+  assert.match(legend, /^trim$/m);
+  assert.match(await page.locator('.panel .state-now').innerText(), /entropy values? under way/);
+  assert.match(await page.locator('.panel .facts').innerText(), /choose paths by entropy values, and are now on /);
+  const used = await page.evaluate(() => {
+    const { packets, ports } = window.clearway.sides[0].frame;
+    const own = [...packets.flow.keys()].filter((index) => packets.flow[index] === 3 && packets.kind[index] === 0);
+    return { ports: ports.count, entropies: own.map((index) => packets.entropy[index]) };
+  });
+  assert.ok(used.entropies.length > 0 && used.entropies.every((value) => value < 65536), JSON.stringify(used));
+  await look(page, 'trims');
+  assert.deepEqual(page.errors, []);
+  await page.close();
+});

@@ -65,4 +65,4 @@ pub use registry::{
 };
 pub use rng::{Entity, Rng, SmallRng, mix};
 pub use tag::Tag;
-pub use transport::{Checked, Family, Transport, TransportInfo};
+pub use transport::{Checked, Conflict, Family, Transport, TransportInfo};

@@ -13,6 +13,10 @@ pub struct Needs {
     /// The trimming of data queues, if the ends of the transport know packets that were cut to their headers. Such a transport
     /// needs acknowledgements in a class of their own ([`Acks::OwnClass`]), in which headers travel.
     pub trimming: Option<TrimmingNeeds>,
+    /// A parameter with its value that is made for switches that trim, if one is set.
+    pub for_trimming: Option<&'static str>,
+    /// A parameter with its value that is made for switches that drop, if one is set.
+    pub for_dropping: Option<&'static str>,
     /// The limit of data queues, if the transport is made for one that follows from the network's bandwidth-delay product.
     pub buffer: Option<BufferNeeds>,
     /// True if senders choose the paths of their packets by the entropy of their tags ([`Tag::entropy`](crate::Tag::entropy)),
@@ -58,6 +62,8 @@ impl Needs {
         credits: None,
         marking: None,
         trimming: None,
+        for_trimming: None,
+        for_dropping: None,
         buffer: None,
         entropy: false,
         lossless: false,

@@ -8,7 +8,7 @@ use crate::needs::Needs;
 use crate::order::Order;
 use crate::packet::{Extra, Packet};
 use crate::shelf::Shelf;
-use crate::transport::{Transport, TransportInfo, set_param};
+use crate::transport::{Conflict, Transport, TransportInfo, set_param};
 use clearway_schema::{Declared, Error, Members, Value, fill, list, told};
 use clearway_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
@@ -124,6 +124,11 @@ macro_rules! transports {
             /// Returns the transport's needs at ports, as [`Transport::needs`].
             pub fn needs(&self) -> Needs {
                 match self { $($(#[$meta])* AnyTransport::$Variant(params) => <$Transport>::needs(params),)+ }
+            }
+
+            /// Returns two parameters that contradict each other, as [`Transport::conflict`].
+            pub fn conflict(&self) -> Option<Conflict> {
+                match self { $($(#[$meta])* AnyTransport::$Variant(params) => <$Transport>::conflict(params),)+ }
             }
 
             /// Makes the sending end of a flow, for callers to whom a virtual call costs nothing.

@@ -43,6 +43,10 @@ pub trait Transport {
     const RECOVERS: bool = true;
     /// Returns the queues, marks and classes that the packets need at the ports on their path.
     fn needs(params: &Self::Params) -> Needs;
+    /// Returns two parameters that contradict each other, if any do.
+    fn conflict(_: &Self::Params) -> Option<Conflict> {
+        None
+    }
     /// Returns the order in which a host's NIC asks flows of the transport for data.
     fn order(_: &Self::Params) -> Order {
         Order::InTurn
@@ -65,6 +69,15 @@ pub trait Transport {
     fn mechanism(_: &Self::Params) -> Option<<Self::Mechanism as PortMechanism>::Config> {
         None
     }
+}
+
+/// Two parameters of a transport that contradict each other. What is wrong is said of the one that was set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Conflict {
+    /// The names of the parameters.
+    pub keys: [&'static str; 2],
+    /// What is wrong with each, and what would be right.
+    pub problems: [String; 2],
 }
 
 /// The evidence against which a transport was checked, with a sentence on what was compared and what was not.

@@ -199,3 +199,19 @@ fn packets_without_an_entropy_keep_to_one_path_and_adaptive_switches_fill_all_an
     let (adaptive, _, lost) = used(Policy::Adaptive, true);
     assert_eq!((adaptive[1], lost), (0, 0), "routing knows of nothing, but the switch sees its own link");
 }
+
+#[test]
+fn headers_that_share_the_link_with_data_by_weight_arrive_later_than_ahead_of_it_and_nothing_is_lost() {
+    let ahead = run(&incast(16, 10_000));
+    let mut model = incast(16, 10_000);
+    for port in [&mut model.switch, &mut model.host.port] {
+        port.classes.iter_mut().for_each(|class| class.priority = 0);
+        port.classes[0].weight = 30;
+    }
+    let by_weight = run(&model);
+    check(&by_weight, &model);
+    assert!(sum(&by_weight, "trims") > 16);
+    assert_eq!((sum(&by_weight, "drops_buffer"), by_weight.summary.flows_completed), (0, 16));
+    let last = |results: &Results| results.flows.f64s("fct_s").iter().copied().fold(0.0, f64::max);
+    assert!(last(&by_weight) > last(&ahead), "{} {}", last(&by_weight), last(&ahead));
+}

@@ -66,6 +66,8 @@ struct Packet {
     bytes: u32,
     marked: bool,
     retransmission: bool,
+    trimmed: bool,
+    entropy: Option<u16>,
 }
 
 #[derive(Serialize)]
@@ -75,6 +77,7 @@ struct Counters {
     sent_data_bytes: u64,
     sent_credits: u64,
     marks: u64,
+    trims: u64,
     pauses_sent: u64,
     pauses: u64,
     paused_ps: u64,
@@ -98,6 +101,8 @@ impl Port {
             bytes: packet.wire,
             marked: packet.marks.is_marked(),
             retransmission: packet.marks.is_retransmission(),
+            trimmed: packet.marks.is_trimmed(),
+            entropy: packet.entropy,
         };
         Port {
             queue_bytes: view.queue_bytes,
@@ -121,6 +126,7 @@ impl Counters {
             sent_data_bytes: view.sent_data_bytes,
             sent_credits: view.sent_credits,
             marks: view.marks,
+            trims: view.trims,
             pauses_sent: view.pauses_sent,
             pauses: view.pauses,
             paused_ps: view.paused_for.as_ps(),

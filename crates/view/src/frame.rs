@@ -8,8 +8,8 @@ use clearway_sim::{
 use clearway_topology::PortId;
 use clearway_units::Time;
 
-/// The first four bytes: "CWF2".
-const MAGIC: u32 = 0x3246_5743;
+/// The first four bytes: "CWF3".
+const MAGIC: u32 = 0x3346_5743;
 /// The length of the header in bytes.
 const HEADER: usize = 64;
 /// Set in the flags of a frame if the run has ended.
@@ -22,6 +22,8 @@ const PACKETS: usize = 20_000;
 pub const QUEUED: usize = 256;
 /// The number that stands for the flow of a packet that belongs to none.
 const NO_FLOW: u32 = u32::MAX;
+/// The number that stands for the entropy of a packet whose end gave it none.
+const NO_ENTROPY: u32 = u32::MAX;
 
 /// The parts of a frame that a caller may leave out.
 #[derive(Clone, Copy, Debug)]
@@ -168,10 +170,10 @@ impl Bytes {
     /// how many of these packets a frame holds.
     fn ports(&mut self, simulation: &Simulation, seen: &mut SeenPorts, waiting: &mut Vec<PortId>) -> usize {
         let ports = simulation.view().ports().len();
-        let mut table = self.table(ports, [4, 4, 8, 8, 8, 4, 4, 4, 4, 4, 1]);
+        let mut table = self.table(ports, [4, 4, 8, 8, 8, 4, 4, 4, 4, 4, 4, 1]);
         let [queues, credit_queues] = [(); 2].map(|()| table.column::<4>());
         let [sent_bytes, sent_data_bytes, sent_credits] = [(); 3].map(|()| table.column::<8>());
-        let [ecn_marks, drops, credit_drops, pauses, cnps] = [(); 5].map(|()| table.column::<4>());
+        let [ecn_marks, drops, credit_drops, pauses, cnps, trims] = [(); 6].map(|()| table.column::<4>());
         let states = table.column::<1>();
         // Counts stay at the largest number of 32 bits once they reach it.
         let count = |number: u64| (number.min(u64::from(u32::MAX)) as u32).to_le_bytes();
@@ -190,6 +192,7 @@ impl Bytes {
             credit_drops[row] = count(view.drops[DropReason::Credit]);
             pauses[row] = count(view.pauses_sent);
             cnps[row] = count(view.cnps);
+            trims[row] = count(view.trims);
             states[row] = [bits([view.is_paused, !view.is_up, view.is_transmitting])];
             let packets = (view.queue_packets + view.credit_queue_packets) as usize;
             if packets > 0 {
@@ -202,8 +205,8 @@ impl Bytes {
 
     /// Adds the packets on links.
     fn in_flight(&mut self, frames: &[InFlight]) {
-        let mut table = self.table(frames.len(), [4, 4, 4, 1, 1, 8, 8]);
-        let [ports, flows, wires] = [(); 3].map(|()| table.column::<4>());
+        let mut table = self.table(frames.len(), [4, 4, 4, 4, 1, 1, 8, 8]);
+        let [ports, flows, wires, entropies] = [(); 4].map(|()| table.column::<4>());
         let [kinds, flags] = [(); 2].map(|()| table.column::<1>());
         let [starts, arrivals] = [(); 2].map(|()| table.column::<8>());
         let real = |time: Time| (time.as_ps() as f64).to_le_bytes();
@@ -211,6 +214,7 @@ impl Bytes {
             ports[row] = packet.port.0.to_le_bytes();
             flows[row] = packet.flow.unwrap_or(NO_FLOW).to_le_bytes();
             wires[row] = packet.wire.to_le_bytes();
+            entropies[row] = packet.entropy.map_or(NO_ENTROPY, u32::from).to_le_bytes();
             kinds[row] = [packet.kind.index()];
             flags[row] = [marks(packet.marks)];
             starts[row] = real(start);
@@ -255,7 +259,7 @@ impl Bytes {
 
 /// Returns the marks of a packet as bits.
 fn marks(marks: Marks) -> u8 {
-    u8::from(marks.is_marked()) | u8::from(marks.is_retransmission()) << 1
+    bits([marks.is_marked(), marks.is_retransmission(), marks.is_trimmed()])
 }
 
 /// Bits, the first of which counts 1.

@@ -19,6 +19,7 @@ pub struct Layout {
     nodes: Vec<Node>,
     ports: Vec<Port>,
     kinds: Vec<&'static str>,
+    trims: bool,
     entries: Vec<Entry>,
     estimate: Estimate,
     warnings: Vec<String>,
@@ -74,6 +75,7 @@ impl Layout {
             nodes: nodes(model),
             ports: ports(model),
             kinds: FrameKind::NAMES.to_vec(),
+            trims: model.switch.classes.iter().any(|class| class.trim.is_some()),
             entries: model.traffic.iter().map(entry).collect(),
             estimate: Estimate {
                 link_transmissions: (estimate.open_flows == 0 || model.stop.is_some())

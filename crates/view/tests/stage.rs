@@ -63,8 +63,8 @@ impl Frame {
         let [ports, packets, queued, flows] = [16, 20, 24, 28].map(|at| self.word(at) as usize);
         let of = |sizes: &[usize], rows: usize| sizes.iter().map(|size| (*size, rows)).collect::<Vec<_>>();
         let all = [
-            of(&[4, 4, 8, 8, 8, 4, 4, 4, 4, 4, 1], ports),
-            of(&[4, 4, 4, 1, 1, 8, 8], packets),
+            of(&[4, 4, 8, 8, 8, 4, 4, 4, 4, 4, 4, 1], ports),
+            of(&[4, 4, 4, 4, 1, 1, 8, 8], packets),
             of(&[4, 4, 1, 1], queued),
             of(&[4, 8, 8, 8, 8, 8], flows),
         ];
@@ -112,7 +112,7 @@ fn steps() -> impl Iterator<Item = (u64, u64)> {
 
 #[test]
 fn a_run_that_is_looked_at_in_steps_of_any_size_has_the_hash_of_one_that_is_not() {
-    for transport in ["dctcp", "expresspass", "hpcc", "pacc"] {
+    for transport in ["dctcp", "expresspass", "hpcc", "pacc", "ndp", "uec"] {
         let mut stage = opened(INCAST, Some(transport));
         for (until, events) in steps() {
             let request = json!({"op": "advance", "run": 0, "until_ps": until, "events": events});
@@ -140,8 +140,8 @@ fn queues_of_a_frame_are_those_of_its_ports_and_of_the_packets_in_them() {
         let frame = Frame::of(&mut stage);
         let (queues, sent) = (frame.column(0), frame.column(2));
         let mut waiting = vec![0.0; queues.len()];
-        // The columns of queued packets follow 11 of ports and 7 of packets on links.
-        for (port, bytes) in frame.column(18).into_iter().zip(frame.column(19)) {
+        // The columns of queued packets follow 12 of ports and 8 of packets on links.
+        for (port, bytes) in frame.column(20).into_iter().zip(frame.column(21)) {
             waiting[port as usize] += bytes;
         }
         assert_eq!(waiting, queues);
@@ -150,12 +150,38 @@ fn queues_of_a_frame_are_those_of_its_ports_and_of_the_packets_in_them() {
             assert_eq!(view["queue_bytes"].as_f64(), Some(queues[port]));
             assert_eq!(view["counters"]["sent_bytes"].as_f64(), Some(sent[port]));
         }
-        let (start, arrive) = (frame.column(16), frame.column(17));
+        let (start, arrive) = (frame.column(18), frame.column(19));
         let now = frame.real(8);
         assert!(start.iter().zip(&arrive).all(|(start, arrive)| *start <= now && now <= *arrive));
         longest = queues.into_iter().fold(longest, f64::max);
     }
     assert!(longest > 10_000.0, "the incast fills a queue, not {longest} bytes");
+}
+
+#[test]
+fn frames_tell_what_was_cut_and_by_which_entropy_each_packet_takes_its_path() {
+    let text = INCAST.replace("star\"\n    hosts = 5", "leaf-spine\"\n    leaves = 5\n    spines = 2");
+    let mut stage = opened(&text, Some("uec-nscc"));
+    let (mut headers, mut entropies, mut trims) = (0, std::collections::BTreeSet::new(), 0.0);
+    for step in 1..200 {
+        ask(&mut stage, json!({"op": "advance", "run": 0, "until_ps": step * 2_000_000_u64}));
+        let frame = Frame::of(&mut stage);
+        let [entropy, kind, flags] = [15, 16, 17].map(|column| frame.column(column));
+        let cut = flags.iter().filter(|flags| **flags as u8 & 4 != 0).count();
+        assert!(kind.iter().zip(&flags).all(|(kind, flags)| *flags as u8 & 4 == 0 || *kind == 0.0), "data is cut");
+        headers += cut;
+        let data = entropy.iter().zip(&kind).filter(|(_, kind)| **kind == 0.0);
+        entropies.extend(data.map(|(entropy, _)| *entropy as u32));
+        trims = frame.column(10).iter().sum();
+    }
+    assert!(headers > 0 && trims > 10.0, "{headers} headers, {trims} trims");
+    assert!(entropies.len() > 10 && !entropies.contains(&u32::MAX), "{entropies:?}");
+    let mut of_ports = 0.0;
+    for port in 0..Frame::of(&mut stage).column(0).len() {
+        let view = ask(&mut stage, json!({"op": "port", "run": 0, "port": port}));
+        of_ports += view["counters"]["trims"].as_f64().unwrap();
+    }
+    assert_eq!(of_ports, trims);
 }
 
 #[test]

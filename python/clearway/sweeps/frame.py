@@ -34,6 +34,7 @@ MEASURES: dict[str, tuple[type[pl.DataType], str, str]] = {
     "queue_max_port": (pl.String, "", "the switch port with the largest maximum queue"),
     "drops": (pl.Int64, "", "packets dropped, credits apart"),
     "credit_drops": (pl.Int64, "", "credits dropped, by design"),
+    "trims": (pl.Int64, "", "packets cut to their headers; null where no switch cuts any"),
     "marks": (pl.Int64, "", "packets marked (ECN); null where no switch marks any"),
     "repeated_signals": (pl.Int64, "", "requests for credits and stops that were sent again"),
     "pauses": (pl.Int64, "", "pauses by flow control; null without flow control"),

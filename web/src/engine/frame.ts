@@ -1,7 +1,7 @@
 /** Frames: the state of a network at one instant, as typed arrays that lie on the bytes of the engine's answer. */
 
-/** The first four bytes of a frame: "CWF2". */
-const MAGIC = 0x32465743;
+/** The first four bytes of a frame: "CWF3". */
+const MAGIC = 0x33465743;
 const HEADER_BYTES = 64;
 
 /** Bits of `Frame.flags`. */
@@ -14,6 +14,7 @@ export const PORT_TRANSMITTING = 4;
 /** Bits of the flags of packets. */
 export const PACKET_MARKED = 1;
 export const PACKET_RETRANSMISSION = 2;
+export const PACKET_TRIMMED = 4;
 
 /** The output ports, by id. Counters are totals since the start of the run. */
 export interface FramePorts {
@@ -30,6 +31,8 @@ export interface FramePorts {
   /** Pause frames sent. */
   pauses: Uint32Array;
   cnps: Uint32Array;
+  /** Packets cut to their headers. */
+  trims: Uint32Array;
   state: Uint8Array;
 }
 
@@ -47,6 +50,8 @@ export interface FrameQueued {
 export interface FramePackets extends FrameQueued {
   /** The row of the packet's flow in the flow table; `NO_FLOW` for a pause frame. */
   flow: Uint32Array;
+  /** The value by which switches may choose the packet's path; `NO_ENTROPY` where its end gave it none. */
+  entropy: Uint32Array;
   /** The time at which the first bit left. */
   startPs: Float64Array;
   /** The time at which the last bit arrives at the next node. */
@@ -68,6 +73,8 @@ export interface FrameFlows {
 
 /** The number that stands for the flow of a packet that belongs to none. */
 export const NO_FLOW = 0xffffffff;
+/** The number that stands for the entropy of a packet whose end gave it none. */
+export const NO_ENTROPY = 0xffffffff;
 
 /** The state of a network at one instant. */
 export interface Frame {
@@ -145,6 +152,7 @@ export function decode(buffer: ArrayBuffer): Frame {
       creditDrops: columns.u32(ports),
       pauses: columns.u32(ports),
       cnps: columns.u32(ports),
+      trims: columns.u32(ports),
       state: columns.u8(ports),
     },
     packets: {
@@ -152,6 +160,7 @@ export function decode(buffer: ArrayBuffer): Frame {
       port: columns.u32(packets),
       flow: columns.u32(packets),
       wireBytes: columns.u32(packets),
+      entropy: columns.u32(packets),
       kind: columns.u8(packets),
       flags: columns.u8(packets),
       startPs: columns.f64(packets),

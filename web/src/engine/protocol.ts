@@ -117,6 +117,8 @@ export interface Layout {
   ports: Port[];
   /** The names of the kinds of packets, to which the numbers in frames are indices. */
   kinds: string[];
+  /** True if switches may cut packets to their headers. */
+  trims: boolean;
   /** The traffic entries. */
   entries: { name: string; kind: string; transport: string }[];
   estimate: { link_transmissions: number | null; bytes: number };
@@ -145,7 +147,7 @@ export interface PortView {
   credit_queue_bytes: number;
   by_class: { class: string; credits: boolean; bytes: number; packets: number; paused: boolean }[];
   /** The packets that wait, the first one first, at most 256. */
-  queued: { flow: number | null; kind: string; bytes: number; marked: boolean; retransmission: boolean }[];
+  queued: { flow: number | null; kind: string; bytes: number; marked: boolean; retransmission: boolean; trimmed: boolean; entropy: number | null }[];
   /** The packets dropped, by reason: `buffer`, `credit` (at the credit limit), `loss`, `down`. */
   drops: Record<'buffer' | 'credit' | 'loss' | 'down', number>;
   counters: {
@@ -154,6 +156,8 @@ export interface PortView {
     sent_data_bytes: number;
     sent_credits: number;
     marks: number;
+    /** The packets that were cut to their headers. */
+    trims: number;
     /** The pause frames that this port sent; `pauses` counts the times that it was stopped itself. */
     pauses_sent: number;
     pauses: number;

@@ -153,10 +153,11 @@ export class Flows {
 function summary(sides: readonly Side[], names: readonly string[]): HTMLElement[] {
   const ascending = (values: number[]) => values.sort((a, b) => a - b);
   const measured = sides.map((side) => side.measured);
+  const withTrims = sides.some((side) => side.layout.trims);
   const columns = sides.map((side, index) => {
     const flows = measured[index]!;
-    const { marks, drops, pauses } = side.counters();
-    const counts = [marks, drops, pauses].map(format.count);
+    const { marks, trims, drops, pauses } = side.counters();
+    const counts = [marks, ...(withTrims ? [trims] : []), drops, pauses].map(format.count);
     if (flows.length === 0) return ["0", "–", "–", "–", "–", ...counts];
     const times = ascending(flows.map((flow) => flow.fct_ps));
     const slow = ascending(flows.map((flow) => flow.slowdown));
@@ -171,7 +172,8 @@ function summary(sides: readonly Side[], names: readonly string[]): HTMLElement[
     ];
   });
   const times = ["mean FCT", "median FCT", "99th percentile of FCT", "99th percentile of slowdown"];
-  const rows = ["flows finished", ...times, "packets marked (ECN)", "packets dropped", "pause frames sent (PFC)"];
+  const cut = withTrims ? ["packets cut to headers"] : [];
+  const rows = ["flows finished", ...times, "packets marked (ECN)", ...cut, "packets dropped", "pause frames sent (PFC)"];
   const remark = fewFlows(measured.map((flows) => flows.length));
   const table = h(
     "table",

@@ -60,12 +60,19 @@ function drop(context: CanvasRenderingContext2D, colors: Colors): void {
   context.stroke();
 }
 
+function trim(context: CanvasRenderingContext2D, colors: Colors): void {
+  context.strokeStyle = colors.trimmed;
+  context.lineWidth = 2.4;
+  context.strokeRect(12, 3, 10, 10);
+}
+
 /** What the legend shows: its entries depend on how large the networks are. */
 export interface LegendOf {
   readonly large: boolean;
   readonly fullBytes: number;
   /** Kinds of packets that may occur, so that the legend names no others. */
   readonly withCredits: boolean;
+  readonly withTrims: boolean;
 }
 
 export class Legend {
@@ -95,6 +102,7 @@ export class Legend {
     } else {
       for (const look of LOOKS) {
         if (look === "credit" && !what.withCredits) continue;
+        if (look === "trimmed" && !what.withTrims) continue;
         add(...MEANING[look], (context) => sample(context, look, colors, WIDTH / 2, HEIGHT / 2));
       }
     }
@@ -102,6 +110,7 @@ export class Legend {
     add(`queue, full at ${full}`, `The queue of each port stands inside its switch. All are to one scale: the longest possible bar is ${full}`, queue);
     if (what.withCredits && !what.large) add("waiting credits", "Credits that wait at a port, a tooth each", comb);
     add("drop", "The port lost a packet a moment ago", drop);
+    if (what.withTrims) add("trim", "The port had no room for a data packet a moment ago, and cut one to its header", trim);
     add("paused", "The port was stopped by pause frames of the next node (PFC)", (context) => line(context, colors.pause, 2.4, [5, 4]));
     add("link down", "The direction of the link has failed", (context) => line(context, colors.muted, 2.4, [1.5, 5]));
     put(this.element, ...entries);

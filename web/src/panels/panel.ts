@@ -3,6 +3,7 @@
 import type { FlowView, Port, PortView } from "../engine/index.ts";
 import { h, put } from "../dom.ts";
 import * as format from "../format.ts";
+import { underWay } from "../picture/pick.ts";
 import type { FlowSeries, PortSeries } from "../run/history.ts";
 import type { Side } from "../run/side.ts";
 import type { Selection } from "../state.ts";
@@ -111,13 +112,15 @@ export class Panel {
         if (view && view.entry === mine.entry && view.number === mine.number) found.push({ side, view });
       }
     }
-    this.path = mine.path;
+    const { ports } = underWay(own, id);
+    this.path = ports.length > 0 ? ports : mine.path;
     this.#choose.value = "";
     const name = (node: number) => own.layout.nodes[node]?.name ?? "?";
     put(this.#title, `Flow ${id}: ${name(mine.source)} → ${name(mine.destination)}`);
     const size = mine.size_bytes === null ? "without an end" : format.bytes(mine.size_bytes);
-    const hops = mine.path.map((port) => own.layout.ports[port]?.name ?? "?").join(", ");
-    const about = `${mine.entry} #${mine.number}, ${size}, started at ${format.duration(mine.start_ps)}; path ${hops || "not known any more"}`;
+    const hops = this.path.map((port) => own.layout.ports[port]?.name ?? "?").join(", ");
+    const way = ports.length > 0 ? `packets choose paths by entropy values, and are now on ${hops}` : `path ${hops || "not known any more"}`;
+    const about = `${mine.entry} #${mine.number}, ${size}, started at ${format.duration(mine.start_ps)}; ${way}`;
     put(this.#facts, h("p", { class: "muted" }, about));
     put(this.#state, table(found.map(({ side, view }) => flowColumn(side, view))));
     const lines = (column: Parameters<FlowSeries["column"]>[0]) =>
@@ -182,9 +185,20 @@ function flowColumn(side: Side, view: FlowView): Column {
   if (view.window_bytes !== null) rows.push(["window", format.bytes(view.window_bytes)]);
   if (view.rate_bps !== null) rows.push(["rate of the sender", format.rate(view.rate_bps)]);
   if (view.srtt_ps !== null) rows.push(["smoothed round-trip time", format.duration(view.srtt_ps)]);
+  const { entropies } = view.flow === null ? { entropies: [] } : underWay(side, view.flow);
+  if (entropies.length > 0) rows.push([entropies.length === 1 ? "entropy value under way" : "entropy values under way", some(entropies)]);
   const done = side.finished.find((row) => row.flow === view.flow);
   if (done) rows.push(["FCT", `${format.duration(done.fct_ps)}, slowdown ${format.significant(done.slowdown)}`]);
   return { head: `${labelOf(side)}${labelOf(side) === view.transport ? "" : `: ${view.transport}`}`, rows };
+}
+
+/** The most entropy values that the table names. */
+const NAMED = 8;
+
+/** How many numbers there are, and the first of them. */
+function some(numbers: readonly number[]): string {
+  const named = numbers.slice(0, NAMED).join(", ");
+  return numbers.length > NAMED ? `${numbers.length}: ${named}, …` : named;
 }
 
 /** One row a quantity, one column a side. */

@@ -6,13 +6,14 @@
 import type { Colors } from "../style/colors.ts";
 
 /** The looks of packets. Several kinds of control packets share one. */
-export const LOOKS = ["data", "marked", "credit", "ack", "cnp", "pause", "control"] as const;
+export const LOOKS = ["data", "marked", "trimmed", "credit", "ack", "cnp", "pause", "control"] as const;
 export type Look = (typeof LOOKS)[number];
 
 /** What a look stands for, in the words of the legend. */
 export const MEANING: Record<Look, readonly [string, string]> = {
   data: ["data", "A data packet; its length is to scale along its link"],
   marked: ["data with a mark", "A data packet that a switch marked because its queue was long (ECN)"],
+  trimmed: ["header of cut data", "What a switch with a full queue left of a data packet (trimming); it tells the receiver at once what is missing"],
   credit: ["credit", "A credit permits the sender to send one data packet"],
   ack: ["ACK", "An acknowledgement"],
   cnp: ["CNP", "A congestion notification packet tells the sender to slow down"],
@@ -96,6 +97,16 @@ export function trace(path: CanvasRenderingContext2D, look: Look, at: Place, wid
       }
       return;
     }
+    case "trimmed": {
+      // A hollow square: the packet is there, its payload is not.
+      const size = Math.max(half * 1.1, 2.2);
+      path.moveTo(x - dx * size - dy * size, y - dy * size + dx * size);
+      path.lineTo(x + dx * size - dy * size, y + dy * size + dx * size);
+      path.lineTo(x + dx * size + dy * size, y + dy * size - dx * size);
+      path.lineTo(x - dx * size + dy * size, y - dy * size - dx * size);
+      path.closePath();
+      return;
+    }
     case "control": {
       const size = Math.max(half * 1.1, 2.2);
       path.moveTo(x + size, y);
@@ -134,6 +145,7 @@ export function paint(context: CanvasRenderingContext2D, look: Look, colors: Col
       context.lineWidth = Math.max(2, width * 0.45);
       context.stroke();
       return;
+    case "trimmed":
     case "control":
       context.strokeStyle = color;
       context.lineWidth = 1.4;

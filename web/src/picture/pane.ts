@@ -18,6 +18,7 @@ const COUNTS: readonly [keyof Counters | "flows", string, string][] = [
   ["flows", "flows", "Flows that have finished, and flows that have started"],
   ["queued", "queued", "Bytes in all queues now"],
   ["drops", "drops", "Packets lost, but for credits"],
+  ["trims", "trims", "Packets that switches with full queues cut to their headers"],
   ["marks", "marks", "Packets marked by ECN"],
   ["credits", "credits", "Credits that hosts have sent"],
   ["creditDrops", "credit drops", "Credits that ports dropped: too many for the data that may follow"],
@@ -108,6 +109,10 @@ export class Pane {
       write(this.#title, side.layout.transports.join(" + "));
       this.#upper.setAttribute("aria-label", `${side.layout.name} under ${side.layout.transports.join(" and ")}`);
       this.say(null);
+      const { trims, ports } = side.layout;
+      const withCredits = ports.some((port) => port.credit_bps !== null);
+      // Trims have the room of the counts of credits, so that all stand in one line.
+      for (const [name, { term }] of this.#counts) term.hidden = name === "trims" ? !trims : trims && !withCredits && name.startsWith("credit");
     }
     this.#remark(side?.remarks ?? []);
     this.#dot.hidden = !side;

@@ -1,6 +1,6 @@
 /** What lies under the pointer: a packet, a queue, a link's direction or a node. */
 
-import { NO_FLOW, type Frame, type Layout } from "../engine/index.ts";
+import { NO_ENTROPY, NO_FLOW, PACKET_TRIMMED, type Frame, type Layout } from "../engine/index.ts";
 import * as format from "../format.ts";
 import type { Side } from "../run/side.ts";
 import type { Geometry } from "./geometry.ts";
@@ -80,10 +80,27 @@ export function describe(side: Side, target: Target): string {
     const use = Math.round((100 * rates.port(port.id)) / port.rate_bps);
     return `port ${port.name}: queue ${queue}, ${use} % of ${format.rate(port.rate_bps)}`;
   }
-  const { kind, flags, wireBytes } = frame.packets;
-  const name = layout.kinds[kind[target.index]!] ?? "packet";
+  const { kind, flags, wireBytes, entropy } = frame.packets;
+  const cut = (flags[target.index]! & PACKET_TRIMMED) !== 0 ? "header of cut " : "";
+  const name = cut + (layout.kinds[kind[target.index]!] ?? "packet");
   const marked = (flags[target.index]! & 1) !== 0 ? ", marked" : "";
   const again = (flags[target.index]! & 2) !== 0 ? ", sent again" : "";
   const flow = target.flow === null ? "" : ` of flow ${target.flow}`;
-  return `${name}${flow}, ${wireBytes[target.index]} B${marked}${again}, on ${port.name}`;
+  const value = entropy[target.index]!;
+  const by = value === NO_ENTROPY ? "" : `, entropy ${value}`;
+  return `${name}${flow}, ${wireBytes[target.index]} B${marked}${again}${by}, on ${port.name}`;
+}
+
+/** The entropy values and ports of the data of a flow that is on links now, in order. */
+export function underWay({ layout, frame }: Side, id: number): { entropies: number[]; ports: number[] } {
+  const { count, flow, kind, entropy, port } = frame.packets;
+  const entropies = new Set<number>();
+  const ports = new Set<number>();
+  for (let index = 0; index < count; index++) {
+    if (flow[index] !== id || layout.kinds[kind[index]!] !== "data" || entropy[index] === NO_ENTROPY) continue;
+    entropies.add(entropy[index]!);
+    ports.add(port[index]!);
+  }
+  const ascending = (set: Set<number>) => [...set].sort((a, b) => a - b);
+  return { entropies: ascending(entropies), ports: ascending(ports) };
 }

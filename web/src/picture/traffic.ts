@@ -1,6 +1,6 @@
 /** The upper layer of the picture: packets on links, queues at ports, credits that wait, drops. */
 
-import { PACKET_MARKED, PORT_PAUSED, type Frame, type Layout } from "../engine/index.ts";
+import { PACKET_MARKED, PACKET_TRIMMED, PORT_PAUSED, type Frame, type Layout } from "../engine/index.ts";
 import type { Colors } from "../style/colors.ts";
 import type { Geometry } from "./geometry.ts";
 import { LOOKS, paint, trace, type Look, type Place } from "./marks.ts";
@@ -43,7 +43,9 @@ export function placeOf(layout: Layout, shape: Geometry, frame: Frame, index: nu
 /** The look of a packet. */
 export function lookOf(looks: readonly Look[], kind: number, flags: number): Look {
   const look = looks[kind] ?? "control";
-  return look === "data" && (flags & PACKET_MARKED) !== 0 ? "marked" : look;
+  if (look !== "data") return look;
+  if ((flags & PACKET_TRIMMED) !== 0) return "trimmed";
+  return (flags & PACKET_MARKED) !== 0 ? "marked" : look;
 }
 
 /** Draws the packets in flight; those of flows other than the selected one are faint. */
@@ -148,7 +150,7 @@ export function drawQueues(
     context.beginPath();
     for (const [id, from, to] of spans) along(id, from, to);
     context.lineWidth = shape.barWidth;
-    context.strokeStyle = look === "marked" ? colors.marked : look === "ack" ? colors.ack : colors.other;
+    context.strokeStyle = look === "marked" || look === "trimmed" || look === "ack" ? colors[look] : colors.other;
     context.stroke();
     if (look === "marked") {
       context.lineWidth = Math.max(0.8, shape.barWidth * 0.22);
@@ -227,47 +229,69 @@ export function drawPauses(context: Context, shape: Geometry, frame: Frame, colo
   paint(context, "pause", colors, shape.packetWidth);
 }
 
-/** Drops that flash: the port, and the time on the page's clock at which they were seen. */
-export class Flashes {
-  readonly #seen = new Map<number, number>();
-  #drops: Uint32Array | null = null;
+/** A count of ports that flashes where it grows: the ports, and the time on the page's clock at which that was seen. */
+class Growth {
+  readonly seen = new Map<number, number>();
+  #before: Uint32Array | null = null;
 
-  /** Takes a later frame and notes the ports whose drops became more. */
-  update(frame: Frame, now: number): void {
-    const before = this.#drops;
-    const { drops, count } = frame.ports;
-    if (before?.length === count) {
-      for (let port = 0; port < count; port++) if (drops[port]! > before[port]!) this.#seen.set(port, now);
+  update(counts: Uint32Array, now: number): void {
+    const before = this.#before;
+    if (before?.length === counts.length) {
+      for (let port = 0; port < counts.length; port++) if (counts[port]! > before[port]!) this.seen.set(port, now);
     }
-    this.#drops = drops;
+    this.#before = counts;
+  }
+
+  /** Calls `show` for each port whose count grew a moment ago, with the age of that from 0 to 1. */
+  each(now: number, show: (port: number, age: number) => void): void {
+    for (const [port, since] of this.seen) {
+      const age = (now - since) / FLASH_MS;
+      if (age >= 1) this.seen.delete(port);
+      else show(port, age);
+    }
+  }
+}
+
+/** Drops and trims that flash. */
+export class Flashes {
+  readonly #drops = new Growth();
+  readonly #trims = new Growth();
+
+  /** Takes a later frame and notes the ports that lost or cut packets since the one before. */
+  update(frame: Frame, now: number): void {
+    this.#drops.update(frame.ports.drops, now);
+    this.#trims.update(frame.ports.trims, now);
   }
 
   get active(): boolean {
-    return this.#seen.size > 0;
+    return this.#drops.seen.size + this.#trims.seen.size > 0;
   }
 
-  /** Draws a cross at each port that lost packets a moment ago. */
+  /** Draws a cross at each port that lost packets a moment ago, and a square at each that cut some to their headers. */
   draw(context: Context, shape: Geometry, colors: Colors, now: number): void {
     const { x0, y0, inX, inY } = shape.lanes;
-    for (const [port, since] of this.#seen) {
-      const age = (now - since) / FLASH_MS;
-      if (age >= 1) {
-        this.#seen.delete(port);
-        continue;
-      }
+    const at = (port: number, age: number) => {
       const size = Math.max(4, shape.barWidth * 0.6) * (1 + age * 0.6);
-      const x = x0[port]! - inX[port]! * size;
-      const y = y0[port]! - inY[port]! * size;
       context.globalAlpha = 1 - age;
-      context.strokeStyle = colors.alarm;
       context.lineWidth = 2.4;
       context.beginPath();
+      return [size, x0[port]! - inX[port]! * size, y0[port]! - inY[port]! * size] as const;
+    };
+    context.strokeStyle = colors.trimmed;
+    this.#trims.each(now, (port, age) => {
+      const [size, x, y] = at(port, age);
+      context.rect(x - size, y - size, 2 * size, 2 * size);
+      context.stroke();
+    });
+    context.strokeStyle = colors.alarm;
+    this.#drops.each(now, (port, age) => {
+      const [size, x, y] = at(port, age);
       context.moveTo(x - size, y - size);
       context.lineTo(x + size, y + size);
       context.moveTo(x + size, y - size);
       context.lineTo(x - size, y + size);
       context.stroke();
-    }
+    });
     context.globalAlpha = 1;
   }
 }

@@ -192,9 +192,10 @@ export class Side {
 
   /** Sums of the counters of all ports. */
   counters(): Counters {
-    const { marks, drops, creditDrops, pauses, sentCredits, queueBytes } = this.frame.ports;
+    const { marks, trims, drops, creditDrops, pauses, sentCredits, queueBytes } = this.frame.ports;
     return {
       marks: sum(marks),
+      trims: sum(trims),
       drops: sum(drops),
       creditDrops: sum(creditDrops),
       pauses: sum(pauses),
@@ -208,6 +209,7 @@ export class Side {
 /** Totals over all ports since the start. Credits are those that hosts sent, each once; `queued` is of this instant. */
 export interface Counters {
   readonly marks: number;
+  readonly trims: number;
   readonly drops: number;
   readonly creditDrops: number;
   readonly pauses: number;

@@ -40,6 +40,7 @@ export interface Colors {
   readonly alarm: string;
   readonly data: string;
   readonly marked: string;
+  readonly trimmed: string;
   readonly credit: string;
   readonly ack: string;
   readonly cnp: string;
@@ -61,6 +62,7 @@ const LIGHT: Colors = {
   alarm: "#b3261e",
   data: "#1f6feb",
   marked: "#d4570b",
+  trimmed: "#7a3ec8",
   credit: "#0b9f8c",
   ack: "#59636e",
   cnp: "#a24a91",
@@ -80,6 +82,7 @@ const DARK: Colors = {
   alarm: "#ff8a80",
   data: "#58a6ff",
   marked: "#ff9b50",
+  trimmed: "#b994ff",
   credit: "#2fd0b9",
   ack: "#9aa5b1",
   cnp: "#fe6297",

@@ -28,6 +28,7 @@ pub use sender::EqdsSender;
 
 use crate::agent::{AgentEnv, AgentScope};
 use crate::endpoint::Env;
+use crate::entropy::EntropyPolicy;
 use crate::mechanism::NoMechanism;
 use crate::needs::{Acks, BufferNeeds, Needs, TrimmingNeeds};
 use crate::numbered::NumberedReceiver;
@@ -67,6 +68,7 @@ impl Transport for Eqds {
             acks: Acks::OwnClass,
             trimming: Some(TrimmingNeeds::COIN),
             buffer: Some(BufferNeeds { trimming: params.queue, ..BufferNeeds::DEFAULT }),
+            for_trimming: (params.paths == EntropyPolicy::Reps).then_some("paths = \"reps\""),
             entropy: true,
             ..Needs::NOTHING
         }

@@ -23,6 +23,7 @@ pub use sender::NdpSender;
 
 use crate::agent::{AgentEnv, AgentScope};
 use crate::endpoint::Env;
+use crate::entropy::EntropyPolicy;
 use crate::mechanism::NoMechanism;
 use crate::needs::{Acks, BufferNeeds, Needs, TrimmingNeeds};
 use crate::numbered::NumberedReceiver;
@@ -61,6 +62,7 @@ impl Transport for Ndp {
             acks: Acks::OwnClass,
             trimming: Some(TrimmingNeeds { returns: Some(params.returns), ..TrimmingNeeds::COIN }),
             buffer: Some(BufferNeeds { trimming: params.queue, ..BufferNeeds::DEFAULT }),
+            for_trimming: (params.paths == EntropyPolicy::Reps).then_some("paths = \"reps\""),
             entropy: true,
             ..Needs::NOTHING
         }

@@ -11,9 +11,10 @@ use super::sender::Sender;
 use super::window::{Nscc, NsccConfig};
 use crate::agent::{AgentEnv, AgentScope};
 use crate::endpoint::Env;
+use crate::entropy::EntropyPolicy;
 use crate::mechanism::NoMechanism;
 use crate::needs::{Acks, BdpMarking, BufferNeeds, MarkingNeeds, Needs, TrimmingNeeds};
-use crate::transport::{Checked, Family, Transport};
+use crate::transport::{Checked, Conflict, Family, Transport};
 use clearway_schema::{Declared, Profile};
 use clearway_units::Span;
 use std::marker::PhantomData;
@@ -94,6 +95,18 @@ impl<M: Mode> Transport for Uec<M> {
         needs(params.groups())
     }
 
+    fn conflict(params: &M) -> Option<Conflict> {
+        let common = params.groups().common;
+        let (min, max) = (common.ecn_min, common.ecn_max);
+        (min > max).then(|| Conflict {
+            keys: ["ecn_min", "ecn_max"],
+            problems: [
+                format!("is above ecn_max, {max}; marks begin at ecn_min, so write less here or more there"),
+                format!("is below ecn_min, {min}; marks begin there, so write more here or less there"),
+            ],
+        })
+    }
+
     fn sender(params: &M, env: &Env) -> Sender {
         let groups = params.groups();
         let window = groups.window.map(|window| {
@@ -119,7 +132,7 @@ impl<M: Mode> Transport for Uec<M> {
 }
 
 /// Returns what the packets of a transport need at ports. Acknowledgements, pulls and requests go ahead of data.
-fn needs(Groups { common, credit, .. }: Groups<'_>) -> Needs {
+fn needs(Groups { common, window, credit }: Groups<'_>) -> Needs {
     let trimming = TrimmingNeeds {
         victim: common.trim_victim,
         headers: common.trim_headers,
@@ -130,6 +143,9 @@ fn needs(Groups { common, credit, .. }: Groups<'_>) -> Needs {
     Needs {
         marking: Some(MarkingNeeds::Bdp(marking)),
         trimming: common.trimming.then_some(trimming),
+        // The consortium's simulator ends where that policy meets a timeout without trimming.
+        for_trimming: (common.entropy == EntropyPolicy::Reps).then_some("entropy = \"reps\""),
+        for_dropping: window.is_some_and(|window| window.sleek).then_some("sleek = true"),
         buffer: Some(BufferNeeds::DEFAULT),
         entropy: true,
         acks: Acks::OwnClass,

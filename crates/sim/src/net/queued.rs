@@ -10,11 +10,21 @@ pub struct Marks(u8);
 impl Marks {
     /// The flags that are marks, all among the lowest eight.
     const SEEN: Flags = Flags::ECN_CE.with(Flags::RETRANSMIT);
+    /// The bit of packets that were cut, in the place of a flag that is no mark.
+    const TRIMMED: u8 = 1;
 
     /// Returns the marks among the flags of a packet.
     #[inline]
     pub fn of(flags: Flags) -> Marks {
         Marks((flags.bits() & Marks::SEEN.bits()) as u8)
+    }
+
+    /// Returns the marks of a packet that may have been cut to its header. At a plain port none was: what is cut travels in a class
+    /// of its own, and a plain port has one.
+    #[inline]
+    pub fn of_any(flags: Flags) -> Marks {
+        let trimmed = if flags.has(Flags::TRIMMED) { Marks::TRIMMED } else { 0 };
+        Marks(Marks::of(flags).0 | trimmed)
     }
 
     /// Returns true if the packet carries an ECN mark.
@@ -27,6 +37,12 @@ impl Marks {
     #[inline]
     pub fn is_retransmission(self) -> bool {
         u16::from(self.0) & Flags::RETRANSMIT.bits() != 0
+    }
+
+    /// Returns true if the packet is what a switch left of one of data.
+    #[inline]
+    pub fn is_trimmed(self) -> bool {
+        self.0 & Marks::TRIMMED != 0
     }
 }
 
@@ -56,6 +72,12 @@ mod tests {
         ] {
             let marks = Marks::of(flags);
             assert_eq!((marks.is_marked(), marks.is_retransmission()), (is_marked, is_retransmission));
+            let cut = Marks::of_any(flags.with(Flags::TRIMMED));
+            assert_eq!(
+                (cut.is_marked(), cut.is_retransmission(), cut.is_trimmed()),
+                (is_marked, is_retransmission, true)
+            );
+            assert!(!marks.is_trimmed() && Marks::of_any(flags) == marks);
         }
     }
 }

@@ -156,7 +156,7 @@ impl<'a> Look<'a> {
             Some(queue) => queue.shown(self.net.now()).take(most).for_each(show),
             None => self.waiting_packets().take(most).for_each(|RoutedPacket { packet, .. }| {
                 let (kind, wire) = (packet.kind(), packet.wire.into());
-                show(QueuedPacket { kind, wire, marks: Marks::of(packet.flags) });
+                show(QueuedPacket { kind, wire, marks: Marks::of_any(packet.flags) });
             }),
         }
     }

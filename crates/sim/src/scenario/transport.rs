@@ -3,7 +3,7 @@
 use super::document::{Document, Path};
 use super::error::ScenarioError;
 use super::mechanism::keys_of;
-use clearway_proto::{AnyTransport, TRANSPORTS};
+use clearway_proto::{AnyTransport, Conflict, TRANSPORTS};
 use clearway_schema::{Entry, Error, Node, Place, Value, one_line, quoted, suggestion};
 
 /// The keys that mean something only with a transport that uses credits, as (table, key).
@@ -72,7 +72,17 @@ pub(super) fn read(
             value => set(document, &path, &mut transport, &entry.key, value)?,
         }
     }
+    check_conflict(document, at, &transport)?;
     Ok(Some(transport))
+}
+
+/// Refuses two parameters of the transport at `at` that contradict each other, at the one that the scenario sets, or at the
+/// first of both.
+fn check_conflict(document: &Document, at: &Path, transport: &AnyTransport) -> Result<(), ScenarioError> {
+    let Some(Conflict { keys, problems: [first, second] }) = transport.conflict() else { return Ok(()) };
+    let [has_first, has_second] = keys.map(|key| document.get(&at.key(key)).is_some());
+    let (key, problem) = if has_second && !has_first { (keys[1], second) } else { (keys[0], first) };
+    Err(document.error(&at.key(key), problem))
 }
 
 /// Returns true if the transport at `at` has no name of its own.

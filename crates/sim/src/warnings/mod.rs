@@ -8,7 +8,8 @@
 //! | `queues`, `places` | the longest queue that a class can have at a port; classes and ports of switches |
 //! | `marks` | marks that never come, and thresholds below those of DCTCP's paper |
 //! | `losses` | transports made for lossless networks, headrooms, first windows beyond the buffer |
-//! | `paths` | credits that don't return by the way of their data |
+//! | `trims` | transports and parameters made for switches that trim where switches drop, and the other way round |
+//! | `paths` | credits that don't return by the way of their data, and entropies that choose no path |
 
 mod losses;
 mod marks;
@@ -17,6 +18,7 @@ mod places;
 mod queues;
 #[cfg(test)]
 mod tests;
+mod trims;
 
 use crate::model::Model;
 
@@ -26,7 +28,7 @@ pub struct Warning {
     /// The name of the transport that it is about.
     pub transport: &'static str,
     /// The kind, by which the warnings of many runs are told apart: `marks`, `lossless`, `headroom`, `first-windows`,
-    /// `openings` or `paths`.
+    /// `openings`, `trimming` or `paths`.
     pub kind: &'static str,
     /// The sentence, without the transport and without a full stop.
     pub text: String,
@@ -43,7 +45,8 @@ pub fn warnings(model: &Model) -> Vec<Warning> {
             ("headroom", losses::headroom(model, entry)),
             ("first-windows", losses::first_windows(model, entry)),
             ("openings", losses::openings(entry)),
-            ("paths", paths::credits(model, entry)),
+            ("trimming", trims::warning(model, entry)),
+            ("paths", paths::credits(model, entry).or_else(|| paths::entropies(model, entry))),
         ];
         for (kind, text) in texts {
             let warning = text.map(|text| Warning { transport, kind, text });

@@ -1,4 +1,5 @@
 mod boundaries;
+mod heirs;
 
 use super::*;
 use crate::Simulation;

@@ -33,6 +33,7 @@ pub(super) fn read_classes(document: &Document, switch_at: &Path) -> Result<Vec<
             lossless: None,
             at_switches: None,
             trim: None,
+            trim_class: None,
         }]);
     }
     check_joins(document, switch_at, &tables)?;
@@ -219,6 +220,7 @@ pub(super) fn with_unscheduled_class(
         lossless: Some(false),
         at_switches: None,
         trim: None,
+        trim_class: None,
     });
     Ok(classes.into_iter().chain(made).collect())
 }

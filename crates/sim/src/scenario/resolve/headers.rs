@@ -44,6 +44,7 @@ pub(super) fn with_headers_class(
         lossless: Some(false),
         at_switches: None,
         trim: None,
+        trim_class: None,
     });
     let place = |part: ReadPart| match part.leaves_acks_open() {
         true => ReadPart { traffic: Traffic { ack_class: index, ..part.traffic }, ..part },

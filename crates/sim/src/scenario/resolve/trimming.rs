@@ -9,7 +9,7 @@ use crate::scenario::schema::{ClassTable, Switch};
 use crate::scenario::shapes::has;
 use clearway_proto::port::TrimConfig;
 use clearway_proto::{BufferNeeds, Framing, Needs, TrimmingNeeds};
-use clearway_schema::{Auto, quoted};
+use clearway_schema::{Auto, quoted, suggestion};
 use clearway_units::Bytes;
 use std::fmt::Debug;
 
@@ -68,8 +68,12 @@ impl Users {
         })
     }
 
-    /// Returns whether headers of some traffic travel in a class.
-    fn hold_headers(&self, class: usize) -> bool {
+    /// Returns whether headers of some traffic, or its acknowledgements, travel in a class.
+    fn hold_headers(&self, classes: &[ClassTable], class: usize) -> bool {
+        let name = Some(&classes[class].name);
+        if classes.iter().any(|other| other.trim_class.as_ref() == name) {
+            return true;
+        }
         let sends_there = |user: &&User| user.acks == class && user.data != class;
         self.0.iter().filter(sends_there).any(|user| user.needs.trimming.is_some())
     }
@@ -158,9 +162,10 @@ fn headers_of(
     let mut here = users.in_class(classes, class).peekable();
     let asks = users.in_class(classes, class).find(|user| user.needs.trimming.is_some());
     let wants = match wanted {
-        Auto::Set(wants) => wants && (is_own || here.peek().is_some() && !users.hold_headers(class)),
-        Auto::Auto => asks.is_some() && table.lossless != Some(true) && !users.hold_headers(class),
+        Auto::Set(wants) => wants && (is_own || here.peek().is_some() && !users.hold_headers(classes, class)),
+        Auto::Auto => asks.is_some() && table.lossless != Some(true) && !users.hold_headers(classes, class),
     };
+    let named = named_class(document, classes, class, wants)?;
     if !wants {
         return Ok(None);
     }
@@ -170,7 +175,7 @@ fn headers_of(
             "can't be in the class {name}, which flow control keeps from being full; write lossless = false for the class"
         ));
     }
-    if users.hold_headers(class) {
+    if users.hold_headers(classes, class) {
         return refuse(format!("can't be in the class {name}, which holds the headers of others; remove it"));
     }
     if let Some(unaware) = here.find(|user| user.needs.trimming.is_none()) {
@@ -181,23 +186,54 @@ fn headers_of(
             unaware.who
         ));
     }
-    let mut ways = users.in_class(classes, class).map(|user| (user.acks, user));
+    let mut ways = users.in_class(classes, class).map(|user| (named.unwrap_or(user.acks), user));
     let Some((headers, first)) = ways.next() else {
         return refuse(format!("trims nothing, since no traffic has data in the class {name}; remove it"));
     };
     if headers == class {
         return refuse(format!(
-            "needs another class for headers than {name}; name one as the ack_class of {}, of a lower priority number",
+            "needs another class for headers than {name}; name one as the ack_class of {}, of a lower priority number, or as \
+             the class's trim_class",
             first.who
         ));
     }
     if let Some((_, other)) = ways.find(|(acks, _)| *acks != headers) {
         return refuse(format!(
-            "needs one class for the headers of {name}; {} and {} have acknowledgements in different ones",
+            "needs one class for the headers of {name}; {} and {} have acknowledgements in different ones, so name one as the \
+             class's trim_class",
             first.who, other.who
         ));
     }
     Ok(Some(headers))
+}
+
+/// Returns the class that the scenario names for the headers of a class, if it names one. Refuses one that means nothing, is
+/// unknown, trims itself, or is one of hosts alone.
+fn named_class(
+    document: &Document,
+    classes: &[ClassTable],
+    class: usize,
+    trims: bool,
+) -> Result<Option<usize>> {
+    let Some(name) = &classes[class].trim_class else { return Ok(None) };
+    let at = Path::default().key("switch").key("class").index(class).key("trim_class");
+    let found = classes.iter().position(|other| other.name == *name);
+    let problem = match found {
+        Some(found) if found == class => "is the class itself; headers need another one".into(),
+        Some(found) if classes[found].at_switches.is_some() => {
+            "is a class of hosts alone; name one that switches have".into()
+        }
+        Some(_) if !trims => {
+            "means nothing, since the class does not trim; set trim = true, or remove it".into()
+        }
+        Some(found) => return Ok(Some(found)),
+        None => {
+            let names: Vec<&str> = classes.iter().map(|class| class.name.0.as_str()).collect();
+            let hint = suggestion(&name.0, names.iter().copied());
+            format!("is no class of [[switch.class]]{hint} (known: {})", names.join(", "))
+        }
+    };
+    Err(document.error(&at, problem))
 }
 
 /// Returns the table of switches with the keys of the rule of trimming filled in, and the rule.

@@ -186,6 +186,9 @@ declare! {
         at_switches: Option<Name> = none;
         /// Trim packets of this class where it has no room. Without it, as `switch.trim`.
         trim: Option<bool> = none;
+        /// The class in which headers of packets of this class go on that were cut. Without it, the class of their flow's
+        /// acknowledgements.
+        trim_class: Option<Name> = none;
     }
 }
 

@@ -87,7 +87,7 @@ fn a_class_of_its_own_trims_where_its_traffic_asks_for_it_and_others_do_not() {
     assert_eq!(
         changed("ack_class = \"first\"", "ack_class = \"short\""),
         "x.toml:9: switch.trim: needs another class for headers than \"short\"; name one as the ack_class of traffic \
-         burst under ndp-trial, of a lower priority number"
+         burst under ndp-trial, of a lower priority number, or as the class's trim_class"
     );
     assert_eq!(
         changed("class = \"web\"", "class = \"short\""),
@@ -235,5 +235,96 @@ fn classes_of_a_scenario_get_one_ahead_of_them_for_what_is_cut_unless_it_is_name
         refused(&taken),
         "x.toml:5: switch.class.headers.name = \"headers\": is that of the class that ndp-trial needs ahead of others, for acknowledgements and cut \
          packets; write another name, or name an ack_class for its traffic"
+    );
+}
+
+#[test]
+fn bad_parameters_of_transports_that_trim_are_refused_before_anything_runs() {
+    let under = |name: &str, lines: &str| {
+        with("").replace("name = \"ndp-trial\"\ncuts = \"queues\"", &format!("name = \"{name}\"\n{lines}"))
+    };
+    let values = |name: &str, key: &str, value: &str| {
+        let expected =
+            format!("x.toml:14: transport.{key} = {value}: write a power of two from 1 to 32768, such as 64");
+        assert_eq!(refused(&under(name, &format!("{key} = {value}"))), expected, "{name}");
+    };
+    for value in ["48", "0", "65536"] {
+        values("ndp", "path_values", value);
+        values("eqds", "path_values", value);
+        for name in ["uec-nscc", "uec-rccc", "uec"] {
+            values(name, "paths", value);
+        }
+    }
+    let cases = [
+        (
+            "ecn_min = 0.9",
+            "ecn_min = 0.9: is above ecn_max, 0.8; marks begin at ecn_min, so write less here or more there",
+        ),
+        (
+            "ecn_max = 0.1",
+            "ecn_max = 0.1: is below ecn_min, 0.2; marks begin there, so write more here or less there",
+        ),
+        (
+            "ecn_min = 0.5\necn_max = 0.4",
+            "ecn_min = 0.5: is above ecn_max, 0.4; marks begin at ecn_min, so write less here or more there",
+        ),
+    ];
+    for (lines, expected) in cases {
+        for name in ["uec-nscc", "uec-rccc", "uec"] {
+            assert_eq!(refused(&under(name, lines)), format!("x.toml:14: transport.{expected}"), "{name}");
+        }
+    }
+    assert_eq!(
+        refused(&under("uec", "entropy = \"mixd\"")),
+        "x.toml:14: transport.entropy = \"mixd\": write \"oblivious\" or \"bitmap\" or \"reps\" or \"reps-legacy\" or \"mixed\" \
+         or \"perm\" or \"rand\" or \"scored\"; did you mean \"mixed\"?"
+    );
+    assert_eq!(
+        refused(&with("trim_to = \"2 KB\"")),
+        "x.toml:10: switch.trim_to = \"2 KB\": is no size of a header: it must be at least the smallest frame, network.wire_min = \
+         84 B, and at most a full frame, 1.538 KB"
+    );
+    let of_entry =
+        with("").replace("senders = 4", "senders = 4\ntransport = { name = \"uec\", ecn_max = 0.1 }");
+    assert!(refused(&of_entry).contains("transport.ecn_max = 0.1: is below ecn_min, 0.2"));
+}
+
+#[test]
+fn headers_may_have_a_class_of_their_own_beside_data_by_weight_and_behind_control() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 5\n[[switch.class]]\nname = \"data\"\npriority = 1\nweight = 3\n\
+                trim_class = \"headers\"\n[[switch.class]]\nname = \"headers\"\npriority = 1\n[[switch.class]]\n\
+                name = \"control\"\n[transport]\nname = \"uec\"\n[[traffic]]\nkind = \"incast\"\nsize = \"1 MB\"\n\
+                senders = 4\nclass = \"data\"\nack_class = \"control\"\n";
+    let scenario = parse(text);
+    check_reads_back(&scenario);
+    let classes = &scenario.model.switch.classes;
+    let turns: Vec<_> = classes.iter().map(|class| (class.priority, class.weight)).collect();
+    assert_eq!(turns, [(1, 3), (1, 1), (0, 1)]);
+    let trims: Vec<_> = classes.iter().map(|class| class.trim.map(|trim| trim.headers)).collect();
+    assert_eq!((trims, scenario.model.traffic[0].ack_class), (vec![Some(1), None, None], 2));
+    // Under Ultra Ethernet headers have as much room as data, and control has what any class has.
+    assert_eq!(classes[0].limit, classes[1].limit);
+    assert_ne!(classes[2].limit, classes[1].limit);
+    let changed = |old: &str, new: &str| refused(&text.replacen(old, new, 1));
+    let named = "trim_class = \"headers\"";
+    assert_eq!(
+        changed(named, "trim_class = \"header\""),
+        "x.toml:8: switch.class.data.trim_class = \"header\": is no class of [[switch.class]]; did you mean \"headers\"? \
+         (known: data, headers, control)"
+    );
+    assert!(
+        changed(named, "trim_class = \"data\"").ends_with("is the class itself; headers need another one")
+    );
+    assert!(
+        changed(named, "trim_class = \"headers\"\ntrim = false")
+            .ends_with("means nothing, since the class does not trim; set trim = true, or remove it")
+    );
+    assert!(
+        changed("priority = 1\n[[switch.class]]", "priority = 1\ntrim = true\n[[switch.class]]")
+            .contains("can't be in the class \"headers\", which holds the headers of others")
+    );
+    assert!(
+        changed("name = \"headers\"\n", "name = \"headers\"\nat_switches = \"data\"\n")
+            .ends_with("is a class of hosts alone; name one that switches have")
     );
 }

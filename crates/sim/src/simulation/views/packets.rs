@@ -71,6 +71,8 @@ pub struct PacketView {
     pub wire: u32,
     /// Its marks.
     pub marks: Marks,
+    /// The entropy that its end gave it, by which switches may choose its path; `None` if its end gave it none.
+    pub entropy: Option<u16>,
 }
 
 /// A frame on a link.
@@ -196,12 +198,13 @@ fn on_link(rows: &[Option<u32>], launched: &Launched<'_>) -> InFlight {
 /// Returns a packet as a viewer sees it; a pause frame, if there is no packet.
 #[inline]
 fn seen(rows: &[Option<u32>], port: PortId, routed: Option<&RoutedPacket>, wire: u32) -> PacketView {
-    let marks = Marks::of(routed.map_or(Flags::NONE, |routed| routed.packet.flags));
+    let marks = Marks::of_any(routed.map_or(Flags::NONE, |routed| routed.packet.flags));
     PacketView {
         port,
         flow: routed.and_then(|routed| rows.get(routed.flow.index()).copied().flatten()),
         kind: routed.map_or(FrameKind::Pause, |routed| FrameKind::Packet(routed.packet.kind())),
         wire,
         marks,
+        entropy: routed.and_then(|routed| routed.packet.tag().entropy),
     }
 }

@@ -29,6 +29,8 @@ pub struct PortView {
     pub sent_credits: u64,
     /// The packets that got an ECN mark here.
     pub marks: u64,
+    /// The packets that were cut to their headers here.
+    pub trims: u64,
     /// The packets dropped here, by reason.
     pub drops: ByReason<u64>,
     /// The pause frames that this port sent over its link and that stop a class, to stop the port at the other end.
@@ -111,6 +113,7 @@ impl<'a> View<'a> {
             sent_data_bytes: sent.payload,
             sent_credits: sent.credits,
             marks: net.look(port).marks(),
+            trims: net.look(port).trims(),
             drops: net.look(port).drops(),
             pauses_sent: sent_to.unwrap_or_default().0,
             pauses,
