@@ -109,7 +109,8 @@ def try_again(trials: Trials, files: list[str]) -> None:
         for mutant, found in trials.each(left, stages) if left else ():
             trial, shard = shards[mutant.key]
             if found.what != "survived" or not (is_slow or files):
-                is_old = found.by is not None and has_test(ROOT, shard.commit, found.by)
+                # The fast tests of then did not kill it, so that one that does is another by now.
+                is_old = is_slow and found.by is not None and has_test(ROOT, shard.commit, found.by)
                 trial.later = {"commit": commit, "outcome": found.what, "by": found.by, "is_old": is_old}
             trial.thorough |= is_slow and not files and found.what == "survived"
             say(f"shard {shard.shard}", trial, found)

@@ -37,7 +37,7 @@ class Trial:
     #: Whether a survivor has stood the slow tests too.
     thorough: bool = False
     #: The same of a later trial, with the slow tests and those that were added; null without one. `is_old` says whether
-    #: the test that failed was there when the mutant was drawn.
+    #: the test that failed is a slow one that was there when the mutant was drawn.
     later: dict[str, Any] | None = None
 
     @classmethod
