@@ -157,7 +157,7 @@ def state(trial: Trial, judged: dict[tuple[str, str, str], Verdict]) -> str:
     said = verdict(trial, judged)
     if said.equivalent:
         return f"equivalent: {said.equivalent}"
-    what = "**survives**" if trial.later or trial.thorough else "**survives**; the slow tests were not tried yet"
+    what = "**survives**" if trial.later or trial.thorough else "**survives**; not all slow tests were tried yet"
     return what + (f": {said.note}" if said.note else "")
 
 
