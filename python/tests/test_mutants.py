@@ -253,6 +253,19 @@ def test_tests_that_fail_without_a_mutant_are_an_error(tmp_path: Path) -> None:
         list(trials.each(mutants(tmp_path, later, code=CODE.replace(">", ">=")), stages))
 
 
+def test_a_test_was_there_if_the_commit_has_its_name_and_not_if_it_has_a_longer_one(tmp_path: Path) -> None:
+    has_test = importlib.import_module("trials").has_test
+    (tmp_path / "crates").mkdir()
+    (tmp_path / "crates" / "a.rs").write_text("fn ends_meet() {}\n")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "crates"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "a"], check=True)
+    assert has_test(tmp_path, "HEAD", "clearway-sim::parallel ends_meet")
+    assert has_test(tmp_path, "HEAD", "clearway-proto tcp::tests::ends_meet")
+    assert not has_test(tmp_path, "HEAD", "clearway-proto tcp::tests::ends")
+
+
 def test_wilsons_interval_is_that_of_the_textbook() -> None:
     wilson = importlib.import_module("records").wilson
     # Newcombe (1998), table I: 81 of 263, 15 of 148, 0 of 20 and 1 of 29.
@@ -267,7 +280,10 @@ def test_wilsons_interval_is_that_of_the_textbook() -> None:
 
 
 def shard(*outcomes: str, **later: str) -> Any:
-    """A record of mutants of one file with these outcomes; later ones are named by `m` and the mutant's number."""
+    """A record of mutants of one file with these outcomes.
+
+    Later ones are named by the mutant's number behind `m`, or `old` if they are due to a test that was there before.
+    """
     records = importlib.import_module("records")
     trials = [
         records.Trial(
@@ -276,22 +292,27 @@ def shard(*outcomes: str, **later: str) -> Any:
         for at, outcome in enumerate(outcomes)
     ]
     for name, outcome in later.items():
-        trials[int(name[1:])].later = {"commit": "c", "outcome": outcome, "by": "proto a_new_test"}
+        is_old = name.startswith("old")
+        by = "sim::parallel a_slow_test" if is_old else "proto a_new_test"
+        trials[int(name.lstrip("mold"))].later = {"commit": "c", "outcome": outcome, "by": by, "is_old": is_old}
     return records.Shard(3, 7000, len(trials), "2026-11-27", "0123456789abcdef", "rustc 1.0.0", trials)
 
 
-def test_the_page_shows_shares_before_and_after_and_every_survivor_by_name() -> None:
+def test_the_page_shows_shares_by_the_tests_of_then_and_of_now_and_every_survivor_by_name() -> None:
     records, evidence = importlib.import_module("records"), importlib.import_module("evidence")
     known = {("crates/proto/src/a.rs", "replace 2", "code 2"): records.Verdict("both give the same order", "")}
-    outcomes = ["killed"] * 2 + ["survived"] * 3 + ["timeout", "unviable"]
-    page = evidence.render([shard(*outcomes, m3="killed")], known)
-    assert "| both | as drawn | 7 | 2 | 1 | 3 | 1 | 50.0 % | 18.8 to 81.2 % |" in page
-    assert "| both | with the tests of now | 7 | 3 | 1 | 2 | 1 | 33.3 % | 9.7 to 70.0 % |" in page
-    assert "| 3 | 2026-11-27 | `0123456789` | 7 of 7 | 2 | 1 | 3 | 1 | 0 |" in page
+    outcomes = ["killed"] * 2 + ["survived"] * 4 + ["timeout", "unviable"]
+    page = evidence.render([shard(*outcomes, m3="killed", old5="killed")], known)
+    assert "| both | as drawn, fast tests | 8 | 2 | 1 | 4 | 1 | 57.1 % | 25.0 to 84.2 % |" in page
+    assert "| both | as drawn, all tests | 8 | 3 | 1 | 3 | 1 | 42.9 % | 15.8 to 75.0 % |" in page
+    assert "| both | tests of now | 8 | 4 | 1 | 2 | 1 | 28.6 % | 8.2 to 64.1 % |" in page
+    assert "| 3 | 2026-11-27 | `0123456789` | 8 of 8 | 2 | 1 | 4 | 1 | 0 |" in page
+    assert "2 that some test could see were not tried with every slow test" in page.replace("\n", " ")
     assert "| `proto/src/a.rs` | `replace 2` | `code 2` | equivalent: both give the same order |" in page
     assert "| `proto/src/a.rs` | `replace 3` | `code 3` | killed by `proto a_new_test` |" in page
-    assert "| `proto/src/a.rs` | `replace 4` | `code 4` | **survives**; the slow tests were not tried yet |" in page
-    assert "| `proto/src/a.rs` | 7 | 2 | 1 | 3 | 1 | 2 |" in page
+    assert "| `proto/src/a.rs` | `replace 4` | `code 4` | **survives**; not all slow tests were tried yet |" in page
+    assert "| `proto/src/a.rs` | `replace 5` | `code 5` | killed by `sim::parallel a_slow_test` |" in page
+    assert "| `proto/src/a.rs` | 8 | 2 | 1 | 4 | 1 | 2 |" in page
     assert "{" not in re.sub(r"`[^`]*`", "", page)
 
 

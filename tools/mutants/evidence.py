@@ -31,6 +31,7 @@ def render(shards: list[Shard], judged: dict[tuple[str, str, str], Verdict]) -> 
         "summary": summary(trials),
         "known": known(trials),
         "allowed": str(ALLOWED),
+        "untried": str(sum(is_untried(trial) and not verdict(trial, judged).equivalent for trial in trials)),
         "equivalent": str(
             sum(trial.last == "survived" and bool(verdict(trial, judged).equivalent) for trial in trials)
         ),
@@ -42,13 +43,24 @@ def render(shards: list[Shard], judged: dict[tuple[str, str, str], Verdict]) -> 
 
 
 def first(trial: Trial) -> str | None:
-    """The outcome of a mutant as it was drawn."""
+    """The outcome of a mutant as it was drawn, by the fast tests."""
     return trial.outcome
+
+
+def then(trial: Trial) -> str | None:
+    """The outcome of a mutant with all tests that were there when it was drawn, the slow ones among them."""
+    return trial.then
 
 
 def last(trial: Trial) -> str | None:
     """The outcome of a mutant with the tests that were added since."""
     return trial.last
+
+
+def is_untried(trial: Trial) -> bool:
+    """Whether the slow tests might have killed a mutant that survived as it was drawn, and were not all tried."""
+    stood = trial.thorough or bool(trial.later and trial.later["outcome"] == "survived")
+    return trial.then == "survived" and not stood
 
 
 def summary(trials: list[Trial]) -> str:
@@ -57,7 +69,7 @@ def summary(trials: list[Trial]) -> str:
     areas = (("`proto`", "clearway-proto"), ("path of a packet in `sim`", "clearway-sim"), ("both", ""))
     for name, package in areas:
         chosen = [trial for trial in trials if package in trial.package]
-        for when, outcome in (("as drawn", first), ("with the tests of now", last)):
+        for when, outcome in (("as drawn, fast tests", first), ("as drawn, all tests", then), ("tests of now", last)):
             found = counts(map(outcome, chosen))
             low, high = wilson(found.survived, found.viable)
             lines.append(
@@ -79,7 +91,7 @@ def summary(trials: list[Trial]) -> str:
 
 def known(trials: list[Trial]) -> str:
     """Whether the share of survivors as drawn is known well enough."""
-    found = counts(map(first, trials))
+    found = counts(map(then, trials))
     low, high = wilson(found.survived, found.viable)
     width = 100 * (high - low)
     if width <= 2 * KNOWN:
@@ -145,13 +157,13 @@ def state(trial: Trial, judged: dict[tuple[str, str, str], Verdict]) -> str:
     said = verdict(trial, judged)
     if said.equivalent:
         return f"equivalent: {said.equivalent}"
-    what = "**survives**" if trial.later or trial.thorough else "**survives**; the slow tests were not tried yet"
+    what = "**survives**" if trial.later or trial.thorough else "**survives**; not all slow tests were tried yet"
     return what + (f": {said.note}" if said.note else "")
 
 
 def verdict(trial: Trial, judged: dict[tuple[str, str, str], Verdict]) -> Verdict:
     """What a person said of a survivor; nothing if nobody did."""
-    return judged.get((trial.file, trial.change, trial.code), Verdict("", ""))
+    return judged.get(trial.words, Verdict("", ""))
 
 
 def files_table(trials: list[Trial]) -> str:

@@ -22,7 +22,7 @@ from pathlib import Path
 import evidence
 import records
 from drawing import SHARDS, Mutant, ProblemError, drawn, listed
-from trials import SLOW, STAGES, Outcome, Trials, commit_of, has_changed
+from trials import STAGES, Outcome, Trials, commit_of, has_changed, has_test, slow
 
 ROOT = evidence.ROOT
 LISTER = ROOT / "target" / "tools" / "bin" / "cargo-mutants"
@@ -37,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     shard.add_argument("shard", type=int, help=f"the number of the shard, from 0 to {SHARDS - 1}")
     shard.add_argument("--first", type=int, metavar="COUNT", help="only so many of them, which are a random sample too")
     again = commands.add_parser("again", help="tries survivors again, with the tests of now")
+    again.add_argument("--files", nargs="+", default=[], metavar="NAME", help="only these files of slow tests")
     page = commands.add_parser("page", help="writes docs/evidence/mutants.md from the records")
     page.add_argument("--check", action="store_true", help="write nothing, and fail if the page is another")
     for each in (shard, again):
@@ -79,28 +80,39 @@ def try_shard(number: int, first: int | None, trials: Trials) -> None:
     evidence.write()
 
 
-def try_again(trials: Trials) -> None:
-    """Tries all mutants again that survived the last time, where the code still has them, with the slow tests too.
+def try_again(trials: Trials, files: list[str]) -> None:
+    """Tries all mutants again that survived the last time, where the code still has them, and a test could see them.
 
-    Where neither code nor tests have changed since, the slow tests complete the first trial.
+    The slow tests come first, alone: those that were there when the mutant was drawn complete its trial. Where code or
+    tests have changed since, all tests of now follow. With `files`, the slow tests are those of these files alone; what
+    survives them then has no new record.
     """
     commit = commit_of(ROOT)
     by_key: dict[str, Mutant] = {mutant.key: mutant for mutant in listed(ROOT, LISTER)}
+    equivalent = {words for words, said in records.verdicts(evidence.JUDGED).items() if said.equivalent}
+    shards = {
+        trial.key: (trial, shard)
+        for shard in records.read_all(evidence.DATA)
+        for trial in shard.done
+        if trial.last == "survived" and trial.words not in equivalent
+    }
+    for trial, _ in [shards.pop(key) for key in list(shards) if key not in by_key]:
+        print(f"gone      {trial.file}: {trial.change}: the line was changed since")
     trials.prepare()
-    for shard in records.read_all(evidence.DATA):
-        is_new = has_changed(ROOT, shard.commit)
-        left = {trial.key: trial for trial in shard.done if trial.last == "survived" and (is_new or not trial.thorough)}
-        for trial in [trial for key, trial in left.items() if key not in by_key]:
-            print(f"gone      {trial.file}: {trial.change}: the line was changed since")
-        before = STAGES if is_new else dict.fromkeys(STAGES, ())
-        stages = {package: (*before[package], *SLOW) for package in STAGES}
-        for mutant, found in trials.each([by_key[key] for key in left if key in by_key], stages):
-            trial = left[mutant.key]
-            if is_new:
-                trial.later = {"commit": commit, "outcome": found.what, "by": found.by}
-            else:
-                trial.outcome, trial.by, trial.thorough = found.what, found.by, True
-                trial.seconds = round((trial.seconds or 0) + found.seconds, 1)
+    for is_slow in (True, False):
+        stages = {package: (() if is_slow else STAGES[package]) + slow(files) for package in STAGES}
+        left = [
+            by_key[key]
+            for key, (trial, shard) in shards.items()
+            if trial.last == "survived" and (not trial.thorough if is_slow else has_changed(ROOT, shard.commit))
+        ]
+        for mutant, found in trials.each(left, stages) if left else ():
+            trial, shard = shards[mutant.key]
+            if found.what != "survived" or not (is_slow or files):
+                # The fast tests of then did not kill it, so that one that does is another by now.
+                is_old = is_slow and found.by is not None and has_test(ROOT, shard.commit, found.by)
+                trial.later = {"commit": commit, "outcome": found.what, "by": found.by, "is_old": is_old}
+            trial.thorough |= is_slow and not files and found.what == "survived"
             say(f"shard {shard.shard}", trial, found)
             records.write(shard, evidence.DATA / f"shard-{shard.shard}.json")
     evidence.write()
@@ -125,7 +137,7 @@ def main() -> int:
     if arguments.command == "shard":
         try_shard(arguments.shard, arguments.first, trials)
     else:
-        try_again(trials)
+        try_again(trials, arguments.files)
     return 0
 
 

@@ -36,7 +36,8 @@ class Trial:
     seconds: float | None = None
     #: Whether a survivor has stood the slow tests too.
     thorough: bool = False
-    #: The same of a later trial, after tests were added; null without one.
+    #: The same of a later trial, with the slow tests and those that were added; null without one. `is_old` says whether
+    #: the test that failed is a slow one that was there when the mutant was drawn.
     later: dict[str, Any] | None = None
 
     @classmethod
@@ -48,6 +49,16 @@ class Trial:
     def key(self) -> str:
         """What identifies the mutant, as `Mutant.key` does."""
         return key_of(self.file, self.change, self.code, self.twin)
+
+    @property
+    def words(self) -> tuple[str, str, str]:
+        """The words by which a verdict names the mutant."""
+        return self.file, self.change, self.code
+
+    @property
+    def then(self) -> str | None:
+        """The outcome by all tests that were there when the mutant was drawn, if the slow ones were tried since."""
+        return self.later["outcome"] if self.later and self.later.get("is_old") else self.outcome
 
     @property
     def last(self) -> str | None:

@@ -12,7 +12,7 @@ import re
 import resource
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +62,14 @@ STAGES = {"clearway-proto": (UNIT_PROTO, PROTO, GOLDEN), "clearway-sim": (UNIT_S
 #: The tests that those are tried with besides that survive all of these: minutes for each.
 SLOW = (SIM,)
 Stages = tuple[Stage, ...]
+
+
+def slow(files: Sequence[str]) -> Stages:
+    """Of the slow tests only those of these files, or all if none is named."""
+    named = Stage(f"the tests of `sim` in {', '.join(files)}", (*BOTH, *tests(*files)))
+    return (named,) if files else SLOW
+
+
 #: The roots of the crates, which get the selector of mutants.
 ROOTS = ("crates/proto/src/lib.rs", "crates/sim/src/lib.rs")
 
@@ -275,6 +283,13 @@ def commit_of(root: Path) -> str:
         [*git, "status", "--porcelain", "crates"], capture_output=True, text=True, check=True
     ).stdout
     return commit + "-dirty" * bool(changed.strip())
+
+
+def has_test(root: Path, commit: str, test: str) -> bool:
+    """Whether a commit has a test, named as nextest does, among its Rust sources; what it asserts may have changed."""
+    name = re.split(r"::| ", test)[-1]
+    command = ["git", "-C", str(root), "grep", "-q", "-w", f"fn {name}", commit.removesuffix("-dirty"), "--", "crates"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def has_changed(root: Path, commit: str) -> bool:

@@ -52,3 +52,15 @@ fn a_livelock_is_found_in_every_part_of_the_network_and_after_the_same_events_wh
     let [small, large] = [777, u64::MAX].map(|events| in_steps(&endless(), 1, events));
     assert_eq!((small.summary.events, small.hash()), (large.summary.events, large.hash()));
 }
+
+#[test]
+fn events_of_the_whole_network_that_are_all_at_one_instant_end_the_run_too() {
+    // No scenario can say a time of zero between samples, and these have no ports and keep nothing.
+    let mut model = endless();
+    model.traffic.truncate(1);
+    model.samples = vec![Sample { name: "s".into(), every: Span::ZERO, what: Probe::Queue(Vec::new()) }];
+    let summary = in_steps(&model, 1, u64::MAX).summary;
+    assert_eq!((summary.ended, summary.end), (Ended::Livelocked, Time::ZERO));
+    let found = summary.livelock.expect("a livelock is told");
+    assert!(found.at == Time::ZERO && found.what.contains("sample"), "{}", found.what);
+}

@@ -346,3 +346,18 @@ fn the_path_and_the_end_of_a_flow_are_shown_also_when_it_is_over() {
     assert!(over.window.is_nan() && over.end.is_some());
     assert!(sim.flows().get(2).is_none() && sim.flows().path(2).is_empty());
 }
+
+#[test]
+fn a_run_up_to_a_time_handles_what_happens_at_that_time_and_nothing_that_happens_later() {
+    let ms = |ms| Time::ZERO + Span::from_ms(ms);
+    let mut model = network_for(&transport("dctcp"), star(2));
+    let flows = [1, 3].map(|start| Flow { start: ms(start), ..flow(0, 1, 1_000) });
+    add(&mut model, &transport("dctcp"), flows.to_vec());
+    let mut sim = Simulation::new(&model).unwrap();
+    for (until, started) in
+        [(ms(1) - Span::from_ps(1), 0), (ms(1), 1), (ms(3) - Span::from_ps(1), 1), (ms(3), 2)]
+    {
+        assert!(sim.run_until(until, u64::MAX));
+        assert_eq!((sim.progress().flows_started, sim.progress().now), (started, until));
+    }
+}

@@ -302,6 +302,16 @@ mod tests {
     }
 
     #[test]
+    fn the_aggressiveness_that_others_read_lies_between_its_ends_and_halves_with_a_loss() {
+        let mut control = FeedbackControl::new(Algorithm1 { w_init: 0.5, ..PAPER });
+        assert_eq!(control.w(), 0.5);
+        control.step(0.5, 0.0);
+        assert_eq!(control.w(), 0.25);
+        (0..20).for_each(|_| control.step(0.0, 0.0));
+        assert!(control.w() > 0.4999 && control.w() <= 0.5, "{}", control.w());
+    }
+
+    #[test]
     fn an_update_follows_the_recursions_of_section_4() {
         // C = max_rate (1 + target_loss). Increase: R' = (1-w) R + w C. Decrease: R'' = C R' / sum R'.
         let c = 1.1;

@@ -119,6 +119,18 @@ mod tests {
     }
 
     #[test]
+    fn an_increase_brings_the_rate_nearer_to_the_highest_by_the_share_w_of_what_is_missing() {
+        let mut control = Ns2Feedback::new(Algorithm1 { w_init: 0.25, ..NS2 });
+        control.start(4_000);
+        let missing = 770_000.0 - control.rate();
+        control.update(&period(10, 0, 10));
+        assert!((770_000.0 - control.rate() - 0.75 * missing).abs() < 1e-6, "{}", control.rate());
+        control.update(&period(10, 0, 10));
+        let left = 0.75 * 0.7 * missing;
+        assert!((770_000.0 - control.rate() - left).abs() < 1e-6, "w is 0.3 now: {}", control.rate());
+    }
+
+    #[test]
     fn a_request_resets_rate_and_w_and_keeps_the_phase() {
         let mut control = Ns2Feedback::new(Algorithm1 { w_init: 0.1, ..NS2 });
         control.update(&period(10, 0, 10));

@@ -395,6 +395,46 @@ impl Delay {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::classes::Classes;
+    use crate::engine::CAN_FETCH;
+    use crate::hosts::{End, FlowName};
+    use crate::ids::{Id, TrafficId};
+    use crate::net::Route;
+    use crate::ports::network_for;
+    use clearway_proto::{AnyTransport, Env, Framing, SmallRng};
+    use clearway_topology::Star;
+    use clearway_units::Rate;
+
+    #[test]
+    fn the_ends_of_a_hundred_flows_fit_into_a_cores_cache_and_those_of_ten_thousand_do_not() {
+        let transport = AnyTransport::by_name("blast").unwrap();
+        let model = network_for(Star::default().build().unwrap(), [&transport]).unwrap();
+        let (rate, rtt) = (Rate::gbps(10), Span::from_us(1));
+        let env = Env {
+            line_rate: rate,
+            path_rate: rate,
+            base_rtt: rtt,
+            network_rtt: rtt,
+            framing: Framing::ETHERNET,
+            established: true,
+            host_flows: 0,
+        };
+        let mut hosts = Hosts::new(&model);
+        for number in 0..10_000 {
+            let slot = FlowSlot::from_index(number);
+            let streams = || (Rng::stream(1, Entity::Sender, 0), SmallRng::stream(1, Entity::SenderPath, 0));
+            let end = || End::new(streams(), HostId::from_index(0), Route::default(), Classes::ONE);
+            let sender = hosts.senders.protocols.open(&transport, &env);
+            hosts.senders.insert(slot, Sending::new(sender, end()));
+            let receiver = hosts.receivers.protocols.open(&transport, &env);
+            let name = FlowName { traffic: TrafficId::from_index(0), number: number as u64 };
+            hosts.receivers.insert(slot, Receiving::new(receiver, end(), name, None));
+            if number == 99 {
+                assert!(!hosts.is_large());
+            }
+        }
+        assert_eq!(hosts.is_large(), CAN_FETCH);
+    }
 
     #[test]
     fn the_mean_and_the_ends_of_a_delay_are_those_of_what_is_drawn() {

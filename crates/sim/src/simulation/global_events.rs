@@ -121,4 +121,16 @@ mod tests {
         events.push(at, GlobalEvent::Window);
         assert!(events.only_looks());
     }
+
+    #[test]
+    fn an_event_is_pending_from_when_it_is_scheduled_until_it_is_taken_out() {
+        let mut events = GlobalEvents::default();
+        let [fault, other] = [0, 1].map(|index| GlobalEvent::Fault(FaultId::from_index(index)));
+        assert!(!events.has(fault));
+        events.push(Time::from_ps(5), fault);
+        assert!(events.has(fault) && !events.has(other), "another one of its kind is not it");
+        events.push(Time::from_ps(6), other);
+        assert_eq!(events.pop(), Some((Time::from_ps(5), fault)));
+        assert!(!events.has(fault) && events.has(other));
+    }
 }

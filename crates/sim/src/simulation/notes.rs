@@ -94,6 +94,21 @@ pub fn take_all<T>(from: &mut Vec<T>, to: &mut Vec<T>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::Id;
+
+    #[test]
+    fn what_happened_to_a_flow_names_it_and_what_happened_to_no_flow_names_none() {
+        let slot = FlowSlot::from_index(7);
+        let of_the_flow = [
+            News::Wrote { slot, bytes: 1 },
+            News::Delivered { slot, stats: None },
+            News::Acknowledged { slot },
+        ];
+        assert!(of_the_flow.iter().all(|news| news.slot() == Some(slot)));
+        let of_none =
+            [News::Connect { traffic: TrafficId::from_index(7), worker: 7 }, News::SourceDone, News::Stopped];
+        assert!(of_none.iter().all(|news| news.slot().is_none()));
+    }
 
     #[test]
     fn a_list_keeps_room_for_a_few_items_and_gives_back_that_of_many() {

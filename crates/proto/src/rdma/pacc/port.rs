@@ -269,6 +269,15 @@ mod tests {
     }
 
     #[test]
+    fn packets_of_pairs_for_which_the_flow_table_has_no_room_are_counted() {
+        let mut port = PaccPort::new(&PaccConfig { table_entries: 2, ..PaccConfig::default() }, RATE);
+        (1..=2).for_each(|pair| forward(&mut port, pair, 5, 0, at(10)));
+        assert_eq!(port.missed(), 0);
+        (2..=4).for_each(|pair| forward(&mut port, pair, 3, 0, at(20)));
+        assert_eq!(port.missed(), 6, "three each of the third pair and of the fourth");
+    }
+
+    #[test]
     fn traffic_that_takes_no_notifications_gets_none_and_leaves_all_to_the_others() {
         let mut port = port();
         let packet = Packet::data(Header::data(0), 1000, 1048, Time::ZERO);

@@ -164,6 +164,24 @@ mod tests {
     use clearway_units::Rate;
 
     #[test]
+    fn a_mark_lets_the_pacer_take_the_flow_on_if_the_draw_lies_below_p_a_and_not_at_it() {
+        let env = Env::for_test(Rate::gbps(10), Span::from_us(100), Framing::ETHERNET);
+        let header = Header::Ack { ack: 1460, window: u32::MAX, rate: Rate::ZERO, echo: Time::ZERO };
+        let ack = Packet::control(header, 84, Time::ZERO).with_flags(Flags::ECN_ECHO);
+        let draw = Rng::stream(1, Entity::Sender, 1).unit();
+        for (p_a, is_paced) in [(draw.next_down(), false), (draw, false), (draw.next_up(), true)] {
+            let params = HullParams { p_a, ..HullParams::default() };
+            let mut sender = Hull::sender(&params, &env);
+            let (mut rng, mut stats) = (Rng::stream(1, Entity::Sender, 1), Stats::default());
+            let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };
+            sender.write(100_000, &mut cx);
+            assert!(sender.poll_transmit(&mut cx).is_some());
+            sender.handle_packet(&ack, &Extra::default(), &mut cx);
+            assert_eq!(sender.is_paced(), is_paced, "{p_a} and a draw of {draw}");
+        }
+    }
+
+    #[test]
     fn a_mark_makes_the_pacer_hold_what_tcp_would_send_in_a_burst_hull() {
         let env = Env::for_test(Rate::gbps(10), Span::from_us(100), Framing::ETHERNET);
         let mut params = HullParams::default();

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::agent::{Agent, Side};
+use crate::endpoint::{Cx, Endpoint, Stats};
 use crate::packet::{CreditRequest, Extra, Flags, Header, Packet};
+use crate::rng::{Entity, Rng};
 use crate::testing::{Network, Operation, Pair, Way, Wire};
 use clearway_units::Time;
 
@@ -101,4 +103,29 @@ fn messages_arrive_although_data_announcements_grants_and_answers_are_lost() {
     assert!(pair.flows[0].sender.stats().rare().timeouts > 0);
     let granted = pair.flows[0].left(Way::ToSender).filter(|it| it.packet.is_credit()).count();
     assert!(granted > 0 && pair.agent_stats(Side::Receiver).is_some_and(|stats| stats.released > 0));
+}
+
+#[test]
+fn a_receiver_is_finished_once_all_bytes_up_to_an_end_that_is_final_have_arrived() {
+    let mut stats = Stats::default();
+    let mut rng = Rng::stream(1, Entity::Receiver, 0);
+    let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };
+    let mut receiver = HomaReceiver::new(Framing::ETHERNET);
+    let request = |segments, flags| {
+        let request = CreditRequest { session: 0, wanted: 2, written: segments * MSS };
+        Packet::control(Header::CreditRequest(request), 84, Time::ZERO).with_flags(flags)
+    };
+    let segment = |index| {
+        let header = Header::CreditData { offset: index * MSS, session: 1, credit: 0, echo: Time::ZERO };
+        Packet::data(header, MSS as u32, 1538, Time::ZERO)
+    };
+    let mut hear = |packet: Packet| {
+        receiver.handle_packet(&packet, &Extra::None, &mut cx);
+        let answer = receiver.poll_control(&mut Extra::None, &mut cx);
+        (receiver.is_finished(), answer.is_some_and(|packet| packet.flags.has(Flags::LAST)))
+    };
+    assert_eq!(hear(request(1, Flags::NONE)), (false, false));
+    assert_eq!(hear(segment(0)), (false, false), "more may be written");
+    assert_eq!(hear(request(2, Flags::LAST)), (false, false));
+    assert_eq!(hear(segment(1)), (true, true));
 }

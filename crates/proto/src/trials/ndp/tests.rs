@@ -110,3 +110,16 @@ fn a_sender_that_hears_nothing_starts_again_with_one_packet() {
     assert!(sender.poll_transmit(&mut cx).is_none());
     assert_eq!(stats.rare().timeouts, 1);
 }
+
+#[test]
+fn a_receiver_counts_the_bytes_that_come_a_second_time_and_no_others() {
+    let (mut stats, mut rng) = (Stats::default(), Rng::stream(1, crate::Entity::Receiver, 0));
+    let mut receiver = NdpReceiver::new(FRAMING);
+    let repeated =
+        [(0, 0), (2920, 0), (2920, 1460), (1460, 1460), (0, 2920), (4380, 2920)].map(|(offset, bytes)| {
+            let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };
+            receiver.handle_packet(&data(offset), &Extra::None, &mut cx);
+            (stats.rare().duplicate_bytes, bytes)
+        });
+    repeated.iter().for_each(|(counted, bytes)| assert_eq!(counted, bytes, "{repeated:?}"));
+}
