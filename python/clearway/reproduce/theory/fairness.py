@@ -1,5 +1,5 @@
-"""N = 4 and 32 long flows (full: 4, 8, 16, 32) share a link between switches, under every transport that Clearway has and
-that controls such a link. Jain's index of what they get.
+"""N = 4 and 32 long flows (full: 4, 8, 16, 32) share a link between switches, under every transport that Clearway has
+and that controls such a link. Jain's index of what they get.
 
 Chosen here:
 
@@ -35,7 +35,8 @@ from clearway.result import Run
 FLOWS = {"quick": (4, 32), "paper": (4, 8, 16, 32)}
 STOP_MS = {"quick": 200, "paper": 1000}
 WARM_UP_MS = 100
-#: Loads without congestion control have no shares, and receivers that pull at the rate of their own link control no other.
+#: Loads without congestion control have no shares, and receivers that pull at the rate of their own link control no
+#: other.
 LEFT_OUT = ("blast", "rocev2", "ndp", "eqds", "uec-rccc")
 DELAYS: dict[str, Any] = {"none": "0 s", "0-2.4 us": {"uniform": ["0 s", "2.4 us"]}}
 #: Transports whose fairness a paper speaks of.
