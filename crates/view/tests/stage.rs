@@ -168,7 +168,10 @@ fn frames_tell_what_was_cut_and_by_which_entropy_each_packet_takes_its_path() {
         let frame = Frame::of(&mut stage);
         let [entropy, kind, flags] = [15, 16, 17].map(|column| frame.column(column));
         let cut = flags.iter().filter(|flags| **flags as u8 & 4 != 0).count();
-        assert!(kind.iter().zip(&flags).all(|(kind, flags)| *flags as u8 & 4 == 0 || *kind == 0.0), "data is cut");
+        assert!(
+            kind.iter().zip(&flags).all(|(kind, flags)| *flags as u8 & 4 == 0 || *kind == 0.0),
+            "data is cut"
+        );
         headers += cut;
         let data = entropy.iter().zip(&kind).filter(|(_, kind)| **kind == 0.0);
         entropies.extend(data.map(|(entropy, _)| *entropy as u32));

@@ -38,7 +38,7 @@ fn topology() -> impl Strategy<Value = String> {
 
 fn network() -> impl Strategy<Value = String> {
     let keys = (
-        maybe("routing", &["\"ecmp\"", "\"spray\"", "\"ns2-xpass\""]),
+        maybe("routing", &["\"ecmp\"", "\"spray\"", "\"ns2-xpass\"", "\"entropy\"", "\"adaptive\""]),
         maybe("payload", &["\"64 B\"", "\"536 B\"", "\"1000 B\"", "\"4096 B\"", "\"9000 B\""]),
         maybe("framing", &["\"ns-2\""]),
         maybe("whole_ns", &["true"]),
@@ -49,13 +49,29 @@ fn network() -> impl Strategy<Value = String> {
     })
 }
 
-/// Returns the table `[switch]`: memory, marks, flow control and limits of credits. `credits` says whether there are
-/// credits, `classes` holds the classes of packets and of credits.
-fn switch(credits: bool, classes: String) -> impl Strategy<Value = String> {
+/// Returns the keys of trimming, where some transport asks for it.
+fn trimming() -> impl Strategy<Value = String> {
+    let keys = (
+        maybe("trim_to", &["\"200 B\""]),
+        maybe("trim_victim", &["\"coin\"", "\"arriving\""]),
+        maybe("trim_headers", &["0.01", "1", "2"]),
+        maybe("trim_last_hop", &["0.5", "1.5"]),
+        maybe("trim_return", &["true", "false"]),
+    );
+    let rule = keys.prop_map(|(to, victim, headers, last_hop, returns)| {
+        [to, victim, headers, last_hop, returns].concat()
+    });
+    prop_oneof![1 => Just(String::new()), 2 => rule, 1 => Just("trim = false\n".to_owned())]
+}
+
+/// Returns the table `[switch]`: memory, marks, flow control, trimming and limits of credits. `has` says whether there are
+/// credits and trimming, `classes` holds the classes of packets and of credits.
+fn switch(has: [bool; 2], classes: String) -> impl Strategy<Value = String> {
+    let [credits, trims] = has;
     let memory = (
-        maybe("buffer", &["\"20 KB\"", "\"5 packets\"", "\"2 slots\"", "\"1 MB\""]),
+        maybe("buffer", &["\"20 KB\"", "\"5 packets\"", "\"2 slots\"", "\"1 MB\"", "\"0.5 BDP\""]),
         maybe("shared_buffer", &["\"1 MB\"", "\"40 MB\"", "\"400 MB\""]),
-        maybe("marking", &["\"by-rate\"", "\"red\"", "\"off\"", "\"8 packets\"", "\"30 KB\""]),
+        maybe("marking", &["\"by-rate\"", "\"red\"", "\"off\"", "\"8 packets\"", "\"30 KB\"", "\"bdp\""]),
     );
     let control = (
         select(&["", "pfc = true\n", "pfc = false\n"][..]),
@@ -72,10 +88,11 @@ fn switch(credits: bool, classes: String) -> impl Strategy<Value = String> {
         maybe("credit_share", &["0.5", "0.9"]),
         maybe("credit_bucket_empty", &["true"]),
     );
-    (memory, control, limits).prop_map(move |(memory, control, limits)| {
+    (memory, control, limits, trimming()).prop_map(move |(memory, control, limits, trimming)| {
         let mut text = format!("[switch]\n{}{}{}", memory.1, memory.2, control.0);
         if !control.0.contains("true") {
             text += &memory.0;
+            text += if trims { &trimming } else { "" };
         } else {
             text += &[control.1, control.2, control.3, control.4, control.5].concat();
         }
@@ -118,7 +135,14 @@ struct Entry {
     credit_class: usize,
 }
 
-fn entry() -> impl Strategy<Value = Entry> {
+/// Returns the places in the list of the transports that ask for trimming.
+fn that_trim() -> Vec<usize> {
+    let asks = |place: &usize| super::transport(TRANSPORTS[*place].name).needs().trimming.is_some();
+    (0..TRANSPORTS.len()).filter(asks).collect()
+}
+
+/// Draws an entry under one of these transports.
+fn entry(transports: Vec<usize>) -> impl Strategy<Value = Entry> {
     let start = 0u32..300;
     let bytes = prop_oneof![1u64..3_000, 1u64..60_000, 1u64..400_000];
     let incast = (1u32..6, bytes.clone(), start.clone(), maybe("connections", &["\"per-round\""]), 1u32..3)
@@ -146,7 +170,7 @@ fn entry() -> impl Strategy<Value = Entry> {
         format!("kind = \"poisson\"\nsize = \"{bytes} B\"\nload = {load}\nflows = {flows}\n")
     });
     let pattern = prop_oneof![incast, permutation, asked, listed, arriving];
-    (pattern, 0..TRANSPORTS.len(), any::<bool>(), 0usize..3, 0usize..3, 0usize..3).prop_map(
+    (pattern, select(transports), any::<bool>(), 0usize..3, 0usize..3, 0usize..3).prop_map(
         |(pattern, transport, low_priority, class, ack_class, credit_class)| Entry {
             pattern,
             transport,
@@ -165,6 +189,10 @@ impl Entry {
 
     fn uses_credits(&self) -> bool {
         super::transport(self.name()).needs().credits.is_some()
+    }
+
+    fn trims(&self) -> bool {
+        super::transport(self.name()).needs().trimming.is_some()
     }
 
     /// Returns the entry as a table of a scenario with so many classes of packets and of credits.
@@ -194,14 +222,20 @@ fn troubles() -> impl Strategy<Value = String> {
 
 /// Draws scenario files with several transports in one network.
 pub fn scenarios() -> impl Strategy<Value = String> {
-    let mixed = (prop::collection::vec(entry(), 1..5), classes());
+    // Packets are cut where all transports of a class know of it, which those of all would seldom be.
+    let entries = prop_oneof![
+        4 => prop::collection::vec(entry((0..TRANSPORTS.len()).collect()), 1..5),
+        1 => prop::collection::vec(entry(that_trim()), 1..5),
+    ];
+    let mixed = (entries, classes());
     mixed.prop_flat_map(|(entries, (count, credit_count, classes))| {
         let has_credits = entries.iter().any(Entry::uses_credits);
+        let trims = entries.iter().any(Entry::trims);
         let credit_count = if has_credits { credit_count } else { 0 };
         let cut = classes.find("[[switch.credit_class]]").filter(|_| !has_credits);
         let classes = classes[..cut.unwrap_or(classes.len())].to_string();
         let traffic: String = entries.iter().map(|entry| entry.text(count, credit_count)).collect();
-        (any::<u32>(), topology(), network(), switch(has_credits, classes), troubles()).prop_map(
+        (any::<u32>(), topology(), network(), switch([has_credits, trims], classes), troubles()).prop_map(
             move |(seed, topology, network, switch, troubles)| {
                 format!("seed = {seed}\nstop = \"100 s\"\n{topology}{network}{switch}{traffic}{troubles}")
             },
@@ -220,7 +254,12 @@ pub fn model(text: &str) -> Result<Model, String> {
 pub fn watched(model: &Model, end: Time) -> Model {
     let every = Span::from_us(50).max((end - Time::ZERO) / 200);
     let ports: Vec<PortId> = (0..model.topology.ports().len() as u32).map(PortId).collect();
-    let of_ports = [Probe::Queue(ports.clone()), Probe::CreditQueue(ports.clone()), Probe::Drops(ports)];
+    let of_ports = [
+        Probe::Queue(ports.clone()),
+        Probe::CreditQueue(ports.clone()),
+        Probe::Trims(ports.clone()),
+        Probe::Drops(ports),
+    ];
     let of_traffic = (0..model.traffic.len())
         .flat_map(|index| [Probe::Throughput(index), Probe::Sender(index), Probe::Losses(index)]);
     let sample = |what| Sample { name: "p".into(), every, what };
