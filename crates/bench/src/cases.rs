@@ -33,6 +33,8 @@ pub enum Load {
     Bare(Permutation),
     /// Every host sends one flow without end and receives one.
     Permutation(Permutation, &'static str),
+    /// As [`Load::Permutation`], in the frames of uet-htsim and under its profile: each packet takes a path of its own, and ports trim.
+    Sprayed(Permutation, &'static str),
     /// A fat tree of this `k` is set up, and nothing is sent.
     Idle(u32),
     /// So many flows of the web-search sizes at load 0.6 on the 192-host tree at 10 Gbps.
@@ -76,6 +78,11 @@ const TREES: [(Permutation, f64); 3] = [
     (Permutation::new(16, 100, 500), 0.05),
     (Permutation::new(32, 100, 100), 0.05),
 ];
+/// The permutations of Ultra Ethernet, with the scale at which instructions are counted.
+const SPRAYED: [(Permutation, f64); 2] =
+    [(Permutation::new(8, 400, 1000), 0.05), (Permutation::new(16, 400, 100), 0.1)];
+/// The transports of Ultra Ethernet: a sender's window, and a receiver's credit.
+const OF_UEC: [&str; 2] = ["uec-nscc", "uec-rccc"];
 /// The permutations of 65,536 hosts.
 const LARGE: [Permutation; 2] = [Permutation::new(64, 100, 20), Permutation::new(64, 400, 20)];
 /// The permutation that two threads share, and that of sixteen.
@@ -137,6 +144,15 @@ impl Case {
                 Load::Lossless(transport, [100, 400], 1000),
             )
         });
+        let sprayed = SPRAYED.iter().flat_map(|&(tree, counted_at)| {
+            OF_UEC.map(|transport| Case {
+                counted_at,
+                ..Case::new(
+                    format!("permutation-{}-{transport}", tree.hosts()),
+                    Load::Sprayed(tree, transport),
+                )
+            })
+        });
         let scale = [
             Case::new("idle-65536".into(), Load::Idle(64)),
             Case::new("starting-65536-dctcp".into(), Load::Permutation(STARTING, "dctcp")),
@@ -165,6 +181,7 @@ impl Case {
             .chain(looked_at)
             .chain(at_25)
             .chain(at_100)
+            .chain(sprayed)
             .chain(shared)
             .chain(scale)
             .chain(large)

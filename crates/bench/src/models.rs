@@ -24,11 +24,25 @@ const LOSSLESS: &str = r#"
     delay = "1 us"
 "#;
 
+/// A fat tree with the frames of uet-htsim, up to its size and rate, the time of the run and the transport.
+const SPRAYED: &str = r#"
+    stop = "1 s"
+    [network]
+    payload = "4086 B"
+    overhead = "64 B"
+    wire_min = "64 B"
+    [[traffic]]
+    name = "permutation"
+    kind = "permutation"
+    spread = "1 us"
+"#;
+
 /// Makes the model of a load. At a scale other than 1 it is longer or shorter.
 pub fn model(load: &Load, scale: f64) -> Model {
     match *load {
         Load::Bare(tree) => permutation(&tree, &transport("blast"), scale),
         Load::Permutation(tree, name) => permutation(&tree, &transport(name), scale),
+        Load::Sprayed(tree, name) => sprayed(&tree, name, scale),
         Load::Idle(k) => {
             let mut model = network(&transport("dctcp"), fat_tree(k, 100), Bytes::new(3_845_000));
             model.stop = Some(Time::ZERO + Span::from_us(1));
@@ -90,6 +104,19 @@ fn permutation(tree: &Permutation, transport: &AnyTransport, scale: f64) -> Mode
     let mut flows: Vec<Flow> = flows.collect();
     flows.sort_by_key(|flow| flow.start);
     model.add_traffic("permutation", transport, Pattern::Flows(Arc::new(flows)));
+    model
+}
+
+/// Makes a permutation whose packets take a path each, under a transport with the settings of uet-htsim.
+fn sprayed(tree: &Permutation, name: &str, scale: f64) -> Model {
+    let Permutation { k, gbps, time } = *tree;
+    let text = format!(
+        "{SPRAYED} [topology]\n kind = \"fat-tree\"\n k = {k}\n rate = \"{gbps} Gbps\"\n delay = \"1 us\"\n
+         [transport]\n name = \"{name}\"\n profile = \"htsim\"\n"
+    );
+    let scenario = Scenario::parse(&text, name, Path::new("."), &Overrides::default());
+    let mut model = scenario.unwrap_or_else(|error| panic!("{error}")).model;
+    model.stop = Some(Time::ZERO + time.mul_f64(scale));
     model
 }
 

@@ -28,6 +28,15 @@ impl Arrived {
         self.held
     }
 
+    /// Returns the numbers of the packets that have arrived behind it, in their order.
+    pub fn behind(&self) -> impl Iterator<Item = u32> + '_ {
+        let words = self.words.iter().zip(0..).map(|(&word, number): (_, u32)| (word, 64 * number));
+        let bits = words
+            .flat_map(|(word, at)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at + bit));
+        let (start, next) = (self.start(), self.next);
+        bits.map(move |at| start.wrapping_add(at)).filter(move |psn| psn.wrapping_sub(next) as i32 > 0)
+    }
+
     /// Returns true unless the number is too far ahead to be kept.
     pub fn admits(&self, psn: u32) -> bool {
         (psn.wrapping_sub(self.next) as i32) < AHEAD_MAX as i32
@@ -135,6 +144,7 @@ mod tests {
             next = (next..).find(|number| !set.contains(number)).unwrap();
             assert_eq!(arrived.next(), first.wrapping_add(next));
             assert_eq!(arrived.held() as usize, set.range(next..).count());
+            assert!(arrived.behind().eq(set.range(next..).map(|&number| first.wrapping_add(number))));
             let from = next.saturating_sub(70) + rng.below(250) as u32;
             let map = arrived.map(first.wrapping_add(from));
             let is_set = |bit: u32| from + bit >= next && set.contains(&(from + bit));

@@ -18,7 +18,10 @@ pub struct Receiver {
     arrived: Arrived,
     /// The offset of the next byte in order.
     delivered: u64,
-    /// The bytes that have arrived behind it.
+    /// True as long as all packets that have arrived were full ones and no requests, so that the number of a packet tells which
+    /// bytes it has, and the numbers that have arrived tell the bytes.
+    is_regular: bool,
+    /// The bytes that have arrived behind `delivered`, from the first packet on that is not regular.
     early: Ranges,
     /// The length of the flow, once known.
     length: Option<u64>,
@@ -40,6 +43,7 @@ impl Receiver {
             config: Shared::new(config),
             arrived: Arrived::default(),
             delivered: 0,
+            is_regular: true,
             early: Ranges::default(),
             length: None,
             received: 0,
@@ -60,7 +64,12 @@ impl Receiver {
             return true;
         }
         self.received += size;
-        self.put(packet, cx);
+        if !self.put_regular(psn, packet) {
+            self.put(packet, cx);
+        }
+        if packet.flags.has(Flags::LAST) {
+            self.length = Some(packet.range().end);
+        }
         let asks = packet.flags.has(ASKS) || packet.flags.has(Flags::RETRANSMIT);
         let has_gap = self.arrived.held() > 0;
         let is_closed = had_gap && !has_gap && std::mem::take(&mut self.was_asked);
@@ -85,8 +94,39 @@ impl Receiver {
                 self.delivered = self.delivered.max(through);
             }
         }
-        if packet.flags.has(Flags::LAST) {
-            self.length = Some(end);
+    }
+
+    /// Puts the bytes of a packet in order, whose number has just been taken, as long as numbers tell the bytes. Returns false if
+    /// they no longer do.
+    #[inline]
+    fn put_regular(&mut self, psn: u32, packet: &Packet) -> bool {
+        let full = self.config.framing.payload_max;
+        let is_full = packet.payload() == full && packet.range().start == u64::from(psn) * u64::from(full);
+        if self.is_regular && is_full {
+            self.delivered = u64::from(self.arrived.next()) * u64::from(full);
+            return true;
+        }
+        if self.is_regular {
+            self.end_regular(psn);
+        }
+        false
+    }
+
+    /// A packet with this number has come that is not regular: the bytes of those that came before it are told one by one.
+    #[cold]
+    #[inline(never)]
+    fn end_regular(&mut self, psn: u32) {
+        self.is_regular = false;
+        let full = u64::from(self.config.framing.payload_max);
+        if full == 0 {
+            return;
+        }
+        let first = (self.delivered / full) as u32;
+        for number in
+            (first..self.arrived.next()).chain(self.arrived.behind()).filter(|&number| number != psn)
+        {
+            let start = u64::from(number) * full;
+            self.early.insert(start, start + full);
         }
     }
 
@@ -156,7 +196,9 @@ impl Endpoint for Receiver {
                 }
             }
             Header::PullRequest { psn, .. } if self.arrived.admits(psn) => {
-                self.arrived.insert(psn);
+                if self.arrived.insert(psn) && self.is_regular {
+                    self.end_regular(psn);
+                }
                 self.acknowledge(psn, packet, Flags::NONE, cx.now);
             }
             Header::Probe { psn } => {

@@ -192,15 +192,29 @@ impl Records {
     }
 
     /// Drops the records of the first packets, as long as these have arrived.
+    #[inline]
     pub fn drop_arrived(&mut self) {
-        let arrived = self.ring.iter().take_while(|record| record.state == State::Arrived).count();
-        if arrived == 0 {
-            return;
+        while self.ring.front().is_some_and(|record| record.state == State::Arrived) {
+            self.pop();
         }
-        self.offset = if arrived < self.ring.len() { self.bytes(arrived).0 } else { self.end };
-        self.ring.drain(..arrived);
-        self.base = self.base.wrapping_add(arrived as u32);
-        self.first_lost = self.first_lost.saturating_sub(arrived as u32);
+    }
+
+    /// Drops the record of the first packet, which has arrived. Returns what was known of it before, and its payload.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(State, u32)> {
+        let first = self.ring.pop_front()?;
+        let next = self.ring.front().map_or(self.end as u32, |record| record.offset);
+        let payload = next.wrapping_sub(first.offset);
+        self.base = self.base.wrapping_add(1);
+        self.offset += u64::from(payload);
+        self.note(first.state, -1);
+        if first.state == State::Lost && self.lost > 0 {
+            let lost = self.ring.iter().position(|record| record.state == State::Lost);
+            self.first_lost = lost.expect("some packet is lost") as u32;
+        } else {
+            self.first_lost = self.first_lost.saturating_sub(1);
+        }
+        Some((first.state, payload))
     }
 
     /// Counts one packet more or less of a state.
@@ -226,6 +240,7 @@ impl Records {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::{Entity, Rng};
 
     fn three() -> Records {
         let mut records =
@@ -265,6 +280,50 @@ mod tests {
         records.drop_arrived();
         assert_eq!((records.is_empty(), records.acknowledged()), (true, records.end()));
         assert_eq!((records.first_lost(), records.flying()), (None, 0));
+    }
+
+    #[test]
+    fn packets_fly_get_lost_and_arrive_as_a_list_of_them_tells() {
+        let mut rng = Rng::stream(1, Entity::Traffic, 0);
+        let (mut records, mut list) = (Records::default(), Vec::new());
+        let (mut base, mut offset) = (0u32, 0u64);
+        for step in 0..20_000u64 {
+            let (now, at) = (Time::from_ps(step), rng.below(list.len().max(1) as u64) as usize);
+            let known: Option<&mut (State, u32)> = list.get_mut(at);
+            match (rng.below(6), known) {
+                (0 | 1, _) => {
+                    let payload = [4086, 100, 7][rng.below(3) as usize];
+                    records.push(payload, 3, State::Flying, now);
+                    list.push((State::Flying, payload));
+                }
+                (2, Some((state @ State::Flying, _))) => {
+                    records.lose(at);
+                    *state = State::Lost;
+                }
+                (3, Some((state @ State::Lost, _))) => {
+                    records.repeat(at, 4, now);
+                    *state = State::Flying;
+                }
+                (4, Some((state, _))) if *state != State::Arrived => {
+                    assert_eq!(records.arrive(at), std::mem::replace(state, State::Arrived));
+                }
+                (5, Some(_)) => {
+                    let gone = list.remove(0);
+                    assert_eq!(records.pop(), Some(gone));
+                    (base, offset) = (base + 1, offset + u64::from(gone.1));
+                }
+                _ => {}
+            }
+            while list.first().is_some_and(|first| first.0 == State::Arrived) {
+                (base, offset) = (base + 1, offset + u64::from(list.remove(0).1));
+            }
+            records.drop_arrived();
+            let count = |of| list.iter().filter(|(state, _)| *state == of).count() as u32;
+            assert_eq!((records.base(), records.acknowledged()), (base, offset));
+            assert_eq!((records.flying(), records.lost()), (count(State::Flying), count(State::Lost)));
+            assert_eq!(records.first_lost(), list.iter().position(|(state, _)| *state == State::Lost));
+        }
+        assert!(base > 1_000);
     }
 
     #[test]

@@ -214,13 +214,20 @@ impl Sender {
     fn take(&mut self, next: u32, from: u32, map: u64) {
         let before = next.wrapping_sub(self.records.base()) as usize;
         let before = if before <= self.records.len() { before } else { 0 };
-        (0..before).for_each(|place| self.arrive(place));
+        for _ in 0..before {
+            if let Some((was, payload)) = self.records.pop() {
+                self.leave(was, payload);
+            }
+        }
         let mut map = map;
         while map != 0 {
             let psn = from.wrapping_add(map.trailing_zeros());
             map &= map - 1;
-            if let Some(place) = self.records.place(psn) {
-                self.arrive(place);
+            if let Some(place) = self.records.place(psn)
+                && self.records.get(place).1 != State::Arrived
+            {
+                let was = self.records.arrive(place);
+                self.leave(was, self.records.bytes(place).1);
             }
         }
         self.records.drop_arrived();
@@ -229,14 +236,11 @@ impl Sender {
         }
     }
 
-    /// Takes the news that the packet at a place has arrived.
-    fn arrive(&mut self, place: usize) {
-        if self.records.get(place).1 == State::Arrived {
-            return;
-        }
-        match self.records.arrive(place) {
+    /// A packet of so much payload has arrived, of which this was known before.
+    fn leave(&mut self, was: State, payload: u32) {
+        match was {
             State::Lost => {
-                let size = self.size(place);
+                let size = self.config.framing.wire(payload);
                 // It was taken out of the bytes in flight when it counted as lost, and again as it arrived.
                 self.in_flight += i64::from(size);
                 self.lost_bytes -= u64::from(size);
@@ -376,17 +380,19 @@ impl endpoint::Sender for Sender {
         let (now, framing) = (cx.now, self.config.framing);
         let entropy = self.entropy(cx.rng, now);
         let lost = self.records.first_lost();
-        let place = lost.unwrap_or(self.records.len());
-        match lost {
-            Some(place) => self.records.repeat(place, entropy, now),
-            None => {
-                let unsent = self.written - self.records.end();
-                let payload = unsent.min(framing.payload_max.into()) as u32;
-                self.records.push(payload, entropy, State::Flying, now);
+        let (psn, (offset, payload), repeats) = match lost {
+            Some(place) => {
+                self.records.repeat(place, entropy, now);
+                let repeats = self.records.get(place).0.repeats;
+                (self.records.psn(place), self.records.bytes(place), repeats)
             }
-        }
-        let (offset, payload) = self.records.bytes(place);
-        let (psn, wire) = (self.records.psn(place), framing.wire(payload));
+            None => {
+                let offset = self.records.end();
+                let payload = (self.written - offset).min(framing.payload_max.into()) as u32;
+                (self.records.push(payload, entropy, State::Flying, now), (offset, payload), 0)
+            }
+        };
+        let wire = framing.wire(payload);
         let is_again = lost.is_some();
         let is_last = self.closed && offset + u64::from(payload) == self.written;
         self.owes_end &= !is_last || is_again;
@@ -395,7 +401,7 @@ impl endpoint::Sender for Sender {
         if let Some(credit) = &mut self.credit {
             credit.spend(wire);
         }
-        let deadline = now.saturating_add(self.config.rto_after(self.records.get(place).0.repeats));
+        let deadline = now.saturating_add(self.config.rto_after(repeats));
         self.rto_at = self.rto_at.min(deadline);
         let asks = is_again || self.asks(wire);
         let (target, pull) = self.demand();

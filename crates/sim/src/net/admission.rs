@@ -31,15 +31,22 @@ pub struct Length {
 /// A rule by which packets are marked.
 #[derive(Serialize, Deserialize)]
 enum Marker {
-    Step { bytes: StepMarker, packets: u32 },
-    Red(Box<Red>),
+    Step {
+        bytes: StepMarker,
+        packets: u32,
+    },
+    /// Marks at random where more than `above` bytes wait.
+    Red {
+        at: MarkAt,
+        above: u64,
+        red: Box<Red>,
+    },
 }
 
 /// Marks at random between two thresholds.
 #[derive(Serialize, Deserialize)]
 struct Red {
     marker: RedMarker,
-    at: MarkAt,
     rng: Rng,
 }
 
@@ -51,8 +58,10 @@ impl Admission {
                 bytes: StepMarker { threshold, at: marking.at },
                 packets,
             };
-            let red = |marker| {
-                Marker::Red(Box::new(Red { marker, at: marking.at, rng: Rng::stream(0, Entity::Port, 0) }))
+            let red = |marker: RedMarker| Marker::Red {
+                at: marking.at,
+                above: marker.k_min(),
+                red: Box::new(Red { marker, rng: Rng::stream(0, Entity::Port, 0) }),
             };
             match marking.threshold {
                 Threshold::Fixed(Amount { bytes, packets }) => step(bytes.get(), packets),
@@ -74,7 +83,7 @@ impl Admission {
 
     /// Gives a queue that marks at random a stream of its own.
     pub fn seed(&mut self, stream: impl FnOnce() -> Rng) {
-        if let Some(Marker::Red(red)) = &mut self.marker {
+        if let Some(Marker::Red { red, .. }) = &mut self.marker {
             red.rng = stream();
         }
     }
@@ -105,7 +114,10 @@ impl Admission {
             Marker::Step { bytes, packets } => {
                 bytes.at == at && (bytes.marks(queue.bytes) || queue.packets > *packets)
             }
-            Marker::Red(red) => red.at == at && red.marker.marks(queue.bytes, || red.rng.unit()),
+            // Most queues are short, so their marker need not be fetched.
+            Marker::Red { at: of, above, red } => {
+                *of == at && queue.bytes > *above && red.marker.marks(queue.bytes, || red.rng.unit())
+            }
         };
         if marks && packet.flags.has(Flags::ECN_CAPABLE) {
             packet.flags.set(Flags::ECN_CE);

@@ -72,7 +72,7 @@ impl Network {
             memory: Memory::new(model),
             losses: IdVec::new(),
             mechanisms: Mechanisms::new(),
-            trims: AllTrims::new(),
+            trims: AllTrims::default(),
             cnp_wire: model.framing.wire(0),
             adaptive: Adaptive::new(model),
             paths: Paths::default(),
@@ -179,8 +179,7 @@ impl Network {
             return made;
         }
         if kind.classes.iter().any(|class| class.trim.is_some()) {
-            self.trims.cover(id, None);
-            self.trims[id] = Some(Box::new(self.trims_of(model, id, port)));
+            self.trims.set(id, self.trims_of(model, id, port));
             made.special.instance = Instance::Trimming;
         }
         if let Some(mechanism) = &kind.mechanism {

@@ -2,8 +2,11 @@
 
 use super::admission::{Admission, Length};
 use super::queue::Queue;
+use super::slab::Slab;
+use crate::ids::PacketId;
 use clearway_proto::Packet;
 use clearway_proto::port::MarkAt;
+use clearway_units::Time;
 use serde::{Deserialize, Serialize};
 
 /// The queue of a class of data at a port: a cache line for the queue, and one for its rules.
@@ -40,6 +43,13 @@ impl DataQueue {
     pub fn mark_joining(&mut self, packet: &mut Packet) {
         let length = self.length();
         self.admission.mark(packet, MarkAt::Enqueue, length);
+    }
+
+    /// Puts a packet in the place of the last one, as [`Queue::exchange_last`], and marks it as one that joins.
+    pub fn exchange_last(&mut self, slab: &mut Slab, id: PacketId, now: Time) {
+        let (packets, bytes) = self.queue.without_last(slab);
+        self.admission.mark(&mut slab[id].packet, MarkAt::Enqueue, Length { packets, bytes });
+        self.queue.exchange_last(slab, id, now);
     }
 
     /// Marks a packet that just left, if it leaves too long a queue behind.

@@ -1,17 +1,37 @@
 //! Fetching ahead what the events of the wheel's next buckets will need: little of it is in the first-level cache and, in
 //! a large network, nothing in a core's own caches.
 
+use super::forward;
 use super::network::Network;
 use super::port::Port;
 use super::slab::RoutedPacket;
-use crate::engine::{CAN_FETCH, Event, EventKind, exceeds_cache, prefetch, prefetch_lines};
-use crate::ids::{CreditsId, FlowSlot, Id};
+use crate::engine::{AHEAD, CAN_FETCH, Event, EventKind, exceeds_cache, prefetch, prefetch_lines};
+use crate::ids::{CreditsId, FlowSlot, Id, QueueId};
 use clearway_topology::PortId;
 
-/// Returns whether the ports are too large for a core's own cache, so that fetching ahead pays. Packets are not
-/// counted: the place of one that left is taken by the next one, so few places are in use at a time.
+/// Returns whether the ports are too large for a core's own cache, so that fetching ahead pays. Packets are counted where ports
+/// trim, whose senders fill queues with first windows; elsewhere the place of one that left is taken by the next one, so few
+/// places are in use at a time.
 pub fn is_large(net: &Network) -> bool {
-    exceeds_cache(net.ports.size() + net.queues.size() + net.plain.size() + net.credits.size())
+    let packets = if net.trims.has_any() { net.slab.size() } else { 0 };
+    exceeds_cache(net.ports.size() + net.queues.size() + net.plain.size() + net.credits.size() + packets)
+}
+
+/// Returns whether the first packets of queues are to be fetched ahead of the wake-up of their ports, by [`look_at_heads`].
+pub fn wants_heads(net: &Network, is_large: bool) -> bool {
+    is_large && net.trims.has_any()
+}
+
+/// Fetches the packets of which one leaves when the port wakes whose event is [`AHEAD`] places ahead: they came long ago.
+#[inline]
+pub fn look_at_heads(net: &Network) {
+    let Some(EventKind::Wake(port)) = net.agenda.peek(AHEAD).map(|event| event.kind()) else { return };
+    let out = &net.ports[port];
+    if out.waiting > 0 {
+        let heads =
+            (0..net.arbiter.classes()).filter_map(|class| net.queues.nth(out.queues, class).queue.head());
+        heads.for_each(|head| prefetch_lines(net.slab.address(head), 1));
+    }
 }
 
 /// Fetches what the next events need, after the wheel has turned to another bucket: the packets that arrive in the next
@@ -67,11 +87,18 @@ fn fetch_behind(net: &Network, event: Event) {
                     }
                     _ => prefetch(&net.ports[port]),
                 }
+            } else if routed.hops_left > 0 && net.adaptive.is_none() {
+                let port = forward::next_by_tables(net, routed, event.port()).port;
+                fetch_port(&net.ports[port]);
+                fetch_queue(net, port, routed);
             }
         }
         EventKind::Wake(port) => {
             let out = &net.ports[port];
             prefetch(&net.queues[out.queues]);
+            if out.waiting > 0 {
+                (1..net.arbiter.classes()).for_each(|class| prefetch(net.queues.nth(out.queues, class)));
+            }
             if let Some(credits) = out.credits {
                 net.credits.fetch(credits);
             }
@@ -86,6 +113,18 @@ fn fetch_behind(net: &Network, event: Event) {
 fn fetch_credits(net: &Network, port: PortId, routed: &RoutedPacket) {
     if routed.packet.is_credit() && net.credits.len() == net.ports.len() {
         net.credits.fetch(CreditsId::from_index(port.index()));
+    }
+}
+
+/// Fetches the queue of a port that a packet may join: what the port itself knows of it has yet to come. Where no port is plain,
+/// queues are numbered as the ports are.
+#[inline]
+fn fetch_queue(net: &Network, port: PortId, routed: &RoutedPacket) {
+    let classes = net.arbiter.classes();
+    if net.queues.len() == net.ports.len() * classes {
+        let queue = &net.queues[QueueId::from_index(port.index() * classes + routed.class.index())];
+        prefetch(queue);
+        prefetch(&queue.admission);
     }
 }
 

@@ -12,17 +12,22 @@ use clearway_topology::{NodeId, PortId};
 /// Returns the next port of a packet that reached a switch over the link of a port, and notes that it goes there.
 #[inline(never)]
 pub fn next(net: &mut Network, id: PacketId, over: PortId) -> PortId {
-    let at = net.ports[over.reverse()].owner;
     let routed = &net.slab[id];
     let next = match &net.adaptive {
-        None => net.paths.tables.next(at, routed.flow, &routed.packet),
-        Some(adaptive) => next_adaptively(net, adaptive, at, routed),
+        None => next_by_tables(net, routed, over),
+        Some(adaptive) => next_adaptively(net, adaptive, net.ports[over.reverse()].owner, routed),
     };
     let routed = &mut net.slab[id];
     routed.hop = HopId::over(over);
     // Routing may have changed under way, and made the way longer.
     routed.hops_left = if next.is_last { 0 } else { (routed.hops_left - 1).max(1) };
     next.port
+}
+
+/// Returns the next hop of a packet that reached a switch over the link of a port, by the tables alone.
+#[inline(always)]
+pub fn next_by_tables(net: &Network, routed: &RoutedPacket, over: PortId) -> NextHop {
+    net.paths.tables.next(net.ports[over.reverse()].owner, routed.flow, &routed.packet)
 }
 
 /// Returns the next hop of a packet at a switch that routes adaptively: one of those with the shortest queues.

@@ -8,7 +8,6 @@ use super::network::Network;
 use super::plain::PlainQueue;
 use super::port::{Port, Sent, Used};
 use super::queue::mean;
-use super::trims::trims;
 use clearway_topology::PortId;
 
 /// A look at a port.
@@ -117,7 +116,7 @@ impl<'a> Look<'a> {
     /// Returns the number of packets that were cut to their headers at a port, by its queues or by votes of its mechanism.
     pub fn trims(self) -> u64 {
         let by_votes = self.out.special.mechanism.map_or(0, |mechanism| self.net.mechanisms[mechanism].trims);
-        by_votes + trims(&self.net.trims, self.port)
+        by_votes + self.net.trims.count(self.port)
     }
 
     /// Returns the queues of credits at a port, by class; none where credits have no limit.

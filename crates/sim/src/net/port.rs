@@ -94,7 +94,7 @@ impl ControlWork {
 pub enum Instance {
     /// The general one.
     General,
-    /// The general one, at a port of which a queue trims.
+    /// A port of which a queue trims: no credits, no flow control, and classes that share no turns.
     Trimming,
     /// One class of credits with a limit and, at a switch, one class of data, with memory of its own.
     Limited,

@@ -115,6 +115,29 @@ impl Queue {
         self.bytes -= routed.packet.wire as u64;
     }
 
+    /// Puts a packet in the place of the last one, which goes on under the number of the other: what `last` refers to takes the
+    /// place in the queue of what `id` refers to, and `id` refers to what waited. As [`Queue::pop_last`] and [`Queue::push`], but
+    /// no packet before the last one is looked for. Neither packet may have an addition.
+    pub fn exchange_last(&mut self, slab: &mut Slab, id: PacketId, now: Time) {
+        let Some(last) = self.tail else { return };
+        self.account(now);
+        self.bytes -= slab[last].packet.wire as u64;
+        self.met += self.bytes;
+        self.bytes += slab[id].packet.wire as u64;
+        self.bytes_max = self.bytes_max.max(self.bytes);
+        let (was, comes) = (slab[last], slab[id]);
+        slab[last] = RoutedPacket { next: None, ..comes };
+        slab[id] = RoutedPacket { next: None, ..was };
+    }
+
+    /// Returns the bytes that wait without the last packet, and the number of packets.
+    pub fn without_last(&self, slab: &Slab) -> (u32, u64) {
+        match self.tail {
+            Some(last) => (self.packets - 1, self.bytes - slab[last].packet.wire as u64),
+            None => (0, 0),
+        }
+    }
+
     /// Takes the last packet, if any waits. It is found from the first one on, for a queue links each packet to the next.
     pub fn pop_last(&mut self, slab: &mut Slab, now: Time) -> Option<PacketId> {
         let (mut before, mut last) = (None, self.head?);
@@ -207,6 +230,39 @@ mod tests {
         assert_eq!((queue.head(), queue.last(), queue.bytes()), (None, None, 0));
         // 10 ps of 300 bytes and 10 of 400.
         assert_eq!(queue.bytes_mean(Time::from_ps(20)), 350.0);
+    }
+
+    #[test]
+    fn a_packet_takes_the_place_of_the_last_one_as_if_that_had_left_and_it_had_come() {
+        let run = |exchanges: bool| {
+            let (mut slab, mut queue) = (Slab::default(), Queue::default());
+            let [a, b, c, d] = [100, 200, 350, 70].map(|wire| slab.insert(RoutedPacket::for_test(wire)));
+            [a, b].into_iter().for_each(|id| queue.push(&mut slab, id, Time::ZERO));
+            let at = Time::from_ps(10);
+            let left = if exchanges {
+                assert_eq!(queue.without_last(&slab), (1, 100));
+                queue.exchange_last(&mut slab, c, at);
+                c
+            } else {
+                queue.pop_last(&mut slab, at);
+                queue.push(&mut slab, c, at);
+                b
+            };
+            assert_eq!((slab[left].packet.wire, slab[left].next), (200, None));
+            queue.push(&mut slab, d, Time::from_ps(20));
+            let waiting: Vec<_> = queue.iter(&slab).map(|routed| routed.packet.wire).collect();
+            let end = Time::from_ps(30);
+            (
+                waiting,
+                queue.bytes_max(),
+                queue.bytes_met(),
+                queue.bytes_area(end),
+                queue.packets(),
+                queue.bytes(),
+            )
+        };
+        assert_eq!(run(true), run(false));
+        assert_eq!(run(true).0, [100, 350, 70]);
     }
 
     #[test]

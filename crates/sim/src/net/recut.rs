@@ -218,9 +218,7 @@ impl Network {
         if let Some((own, was)) = own.special.mechanism.zip(was.special.mechanism) {
             swap(&mut self.mechanisms[own], &mut old.mechanisms[was]);
         }
-        if let (Some(own), Some(was)) = (self.trims.get_mut(port), old.trims.get_mut(port)) {
-            swap(own, was);
-        }
+        self.trims.take_over(port, &mut old.trims);
         self.arbiter.take_over(port, &mut old.arbiter);
         if let Some(drops) = old.drops.get(port) {
             self.drops.cover(port, ByReason::default());

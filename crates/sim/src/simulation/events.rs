@@ -48,6 +48,7 @@ impl Region {
     fn run_to_look(&mut self, net: &mut Network, most: u64) -> Option<Time> {
         // Fetching ahead ports and ends pays where they exceed the cache, and costs where they do not.
         let (is_large, fetches_ends) = (fetch::is_large(net), self.hosts.is_large());
+        let fetches_heads = fetch::wants_heads(net, is_large);
         let mut left = most;
         while left > 0 {
             let Some(event) = net.agenda.pop_here(self.until) else {
@@ -61,6 +62,9 @@ impl Region {
             left -= 1;
             debug_assert!(event.at() >= net.now(), "time runs backwards");
             net.agenda.now = event.at();
+            if fetches_heads {
+                fetch::look_at_heads(net);
+            }
             if fetches_ends {
                 self.hosts.look_ahead(net);
             }

@@ -17,6 +17,7 @@ pub fn pick(hash: u64, count: usize) -> usize {
 
 /// Hashes 64 bits by one step of SplitMix64, in which every input bit affects every output bit, so that consecutive
 /// keys spread as evenly as random ones.
+#[inline]
 pub(super) fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

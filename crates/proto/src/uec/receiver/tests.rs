@@ -1,4 +1,5 @@
 use super::*;
+use crate::rng::{Entity, Rng};
 use crate::tag::Tag;
 use crate::transport::Transport;
 use crate::uec::tests::{Alone, env, htsim};
@@ -102,6 +103,49 @@ fn the_flow_has_arrived_when_all_before_its_last_byte_has() {
     assert!(!receiver.end.is_finished());
     let last = receiver.hear(data(1));
     assert!(receiver.end.is_finished() && last[0].flags.has(Flags::LAST));
+}
+
+/// The packets of a flow: the offset and the size of each, of which some are requests without data.
+fn packets(count: u64, rng: &mut Rng) -> Vec<(u64, u32, bool)> {
+    let irregular = rng.below(3) * rng.below(4);
+    let mut end = 0;
+    let packet = |_| {
+        let is_request = rng.below(60) < irregular;
+        let payload = match rng.below(40) < irregular {
+            _ if is_request => 0,
+            true => 1 + rng.below(4086) as u32,
+            false => 4086,
+        };
+        end += u64::from(payload);
+        (end - u64::from(payload), payload, is_request)
+    };
+    (0..count).map(packet).collect()
+}
+
+#[test]
+fn bytes_are_delivered_in_order_and_counted_once_whatever_the_order_and_the_sizes_of_packets() {
+    let mut rng = Rng::stream(1, Entity::Traffic, 0);
+    for _ in 0..300 {
+        let packets = packets(1 + rng.below(90), &mut rng);
+        let mut receiver = receiver(&htsim());
+        let (mut arrived, mut again) = (vec![false; packets.len()], 0);
+        for _ in 0..3 * packets.len() {
+            let psn = rng.below(packets.len() as u64) as usize;
+            let (offset, payload, is_request) = packets[psn];
+            let header = Header::PulledData { offset, psn: psn as u32, pull: 0, target: 0 };
+            let request = Header::PullRequest { psn: psn as u32, pull: 0, target: 0 };
+            receiver.hear(match is_request {
+                true => Packet::control(request, 64, Time::ZERO),
+                false => Packet::data(header, payload, payload + 64, Time::ZERO),
+            });
+            again += if arrived[psn] { u64::from(payload) } else { 0 };
+            arrived[psn] = true;
+            let missing = packets.iter().zip(&arrived).find(|((_, payload, _), has)| !**has && *payload > 0);
+            let end = packets.last().map_or(0, |(offset, payload, _)| offset + u64::from(*payload));
+            assert_eq!(receiver.end.delivered, missing.map_or(end, |((offset, ..), _)| *offset));
+            assert_eq!(receiver.stats.rare().duplicate_bytes, again);
+        }
+    }
 }
 
 #[test]

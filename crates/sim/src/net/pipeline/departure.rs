@@ -108,6 +108,11 @@ fn launch_where_looked_at(net: &mut Network, port: PortId, arrival: Time, id: Pa
             show_departure(net, port, mechanism, id);
             launch(net, port, arrival, id);
         }
+        // Without a mechanism, those are data at a port that trims.
+        None if out.special_departures == Sees::Data => {
+            note_departure(net, port, id);
+            launch(net, port, arrival, id);
+        }
         _ => launch_rarely(net, port, arrival, id),
     }
 }
@@ -135,11 +140,10 @@ fn launch_rarely(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
 }
 
 /// A packet of data leaves for the link of a port that trims, which counts it against the limit of its queue until then.
+#[inline(always)]
 fn note_departure(net: &mut Network, port: PortId, id: PacketId) {
-    let (RoutedPacket { packet, class, .. }, until) = (&net.slab[id], net.ports[port].busy_until);
-    if let Some(trims) = &mut net.trims[port] {
-        trims.send(*class, packet.wire.into(), until);
-    }
+    let RoutedPacket { packet, class, .. } = &net.slab[id];
+    net.trims.send(port, *class, packet.wire, net.ports[port].busy_until);
 }
 
 /// A packet leaves a port whose link loses, or that a trace covers. Returns whether it is lost.

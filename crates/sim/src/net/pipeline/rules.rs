@@ -70,6 +70,19 @@ impl Rules for Guarded {
     type Turns = StrictTurns;
 }
 
+/// The rules of [`Instance::Trimming`](crate::net::port::Instance::Trimming).
+pub enum Trimming {}
+
+impl Rules for Trimming {
+    const CONTROL: bool = false;
+    const LOOKS: bool = true;
+    const QUEUES: bool = true;
+    const PULLS: bool = false;
+    type Memory = AnyMemory;
+    type Credits = NoCredits;
+    type Turns = StrictTurns;
+}
+
 /// A host's port where nothing waits but flows, whose classes share no turns.
 pub enum FlowsAlone {}
 

@@ -1,7 +1,7 @@
 //! Service: a port whose link is free picks what leaves next, and wakes for the rest.
 
 use super::departure::{take, transmit_by, transmit_credit_by};
-use super::rules::{CreditRule, FlowsAlone, General, Guarded, Limited, Rules, TurnRule};
+use super::rules::{CreditRule, FlowsAlone, General, Guarded, Limited, Rules, Trimming, TurnRule};
 use crate::fast_paths::tests_forbid;
 use crate::ids::{ClassId, FlowSlot, Id, NicId, PacketId};
 use crate::net::credit_queue::WaitingCredit;
@@ -36,7 +36,8 @@ pub fn wake(net: &mut Network, port: PortId) -> bool {
     }
     out.wake_at = Time::MAX;
     match out.special.instance {
-        Instance::General | Instance::Trimming => true,
+        Instance::General => true,
+        Instance::Trimming => !serve_trimming(net, port),
         Instance::Limited => !serve_limited(net, port),
         Instance::Guarded => !serve_guarded(net, port),
     }
@@ -61,6 +62,19 @@ fn serve_guarded(net: &mut Network, port: PortId) -> bool {
     let is_clear =
         out.is_free(net.agenda.now) && out.control.is_empty() && out.waiting > 0 && !tests_forbid();
     is_clear && serve::<Guarded>(net, port)
+}
+
+/// As [`serve_limited`], for [`Instance::Trimming`].
+#[inline(never)]
+fn serve_trimming(net: &mut Network, port: PortId) -> bool {
+    let out = &net.ports[port];
+    let is_clear = out.is_free(net.agenda.now)
+        && out.control.is_empty()
+        && out.waiting > 0
+        && out.credits.is_none()
+        && !net.arbiter.has_turns(false)
+        && !tests_forbid();
+    is_clear && serve::<Trimming>(net, port)
 }
 
 /// Serves a port by some rules. Returns false, and does nothing, if flows must be asked and the rules do not ask them.
