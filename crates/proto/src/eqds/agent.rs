@@ -50,6 +50,8 @@ struct Flow {
     again: u32,
     /// The lists in which the flow is.
     is_in: [bool; LISTS],
+    /// True once all of the flow has arrived, and an ACK that says so has left: it needs no pull any more.
+    is_done: bool,
 }
 
 impl Flow {
@@ -77,10 +79,10 @@ impl EqdsAgent {
         }
     }
 
-    /// Puts a flow at the end of a list, if it is not in it.
+    /// Puts a flow that is not done at the end of a list, if it is not in it.
     fn list(&mut self, list: usize, place: u32) {
-        let is_in = &mut self.flows.value(place).is_in[list];
-        if !std::mem::replace(is_in, true) {
+        let flow = self.flows.value(place);
+        if !flow.is_done && !std::mem::replace(&mut flow.is_in[list], true) {
             self.lists[list].push_back(place);
         }
     }
@@ -166,6 +168,7 @@ impl Agent for EqdsAgent {
             Header::PulledAck { pull, .. } => {
                 if packet.flags.has(Flags::LAST) {
                     self.unlist(place);
+                    self.flows.value(place).is_done = true;
                 }
                 *pull = self.flows.value(place).given;
             }

@@ -247,6 +247,11 @@ fn a_flow_that_has_arrived_is_pulled_no_more() {
     assert_eq!(agent.poll_transmit(at(0)).map(|sent| sent.flow), Some(2));
     agent.forget(2);
     assert_eq!(agent.next_timeout(), Time::MAX);
+    // What comes late, a copy that wants more or a request, is answered by an ACK; a pull would serve nobody.
+    agent.handle_incoming(1, data(200), &Extra::None, at(0));
+    let request = Packet::control(Header::PullRequest { psn: 0, pull: 0, target: 300 }, 64, at(0));
+    agent.handle_incoming(1, request, &Extra::None, at(0));
+    assert_eq!(agent.next_timeout(), Time::MAX);
 }
 
 #[test]

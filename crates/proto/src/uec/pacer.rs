@@ -4,7 +4,7 @@ use super::config::PacerConfig;
 use super::credit::divide_up;
 use super::rate::RateControl;
 use crate::agent::{Agent, AgentPacket, AgentStats, Side};
-use crate::packet::{Extra, Header, Kind, Packet};
+use crate::packet::{Extra, Flags, Header, Kind, Packet};
 use crate::tag::Tag;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,8 @@ struct Flow {
     is_active: bool,
     /// True while it waits in turn for a pull ahead of its demand.
     is_idle: bool,
+    /// True once all of the flow has arrived, and an ACK that says so has left: it needs no pull any more.
+    is_done: bool,
 }
 
 impl Flow {
@@ -88,6 +90,9 @@ impl Pacer {
     /// Lets a flow wait in turn for a pull.
     fn activate(&mut self, place: u32) {
         let flow = &mut self.flows[place as usize];
+        if flow.is_done {
+            return;
+        }
         if !std::mem::replace(&mut flow.is_active, true) {
             self.active.push_back(place);
         }
@@ -99,9 +104,26 @@ impl Pacer {
 
     /// Lets a flow wait in turn for a pull ahead of its demand: once, or in the simulator once more.
     fn rest(&mut self, place: u32) {
-        let was_idle = std::mem::replace(&mut self.flows[place as usize].is_idle, true);
+        let flow = &mut self.flows[place as usize];
+        if flow.is_done {
+            return;
+        }
+        let was_idle = std::mem::replace(&mut flow.is_idle, true);
         if !was_idle || self.config.stays_idle {
             self.idle.push_back(place);
+        }
+    }
+
+    /// All of a flow has arrived, and its sender is being told: it waits for no pull any more.
+    fn finish(&mut self, place: u32) {
+        let flow = &mut self.flows[place as usize];
+        flow.is_done = true;
+        let (is_active, is_idle) = (std::mem::take(&mut flow.is_active), std::mem::take(&mut flow.is_idle));
+        if is_active {
+            self.active.retain(|&other| other != place);
+        }
+        if is_idle || self.config.stays_idle {
+            self.idle.retain(|&other| other != place);
         }
     }
 
@@ -143,7 +165,8 @@ impl Agent for Pacer {
             return;
         }
         let place = self.free.pop().unwrap_or(self.flows.len() as u32);
-        let fresh = Flow { number: flow, target: 0, granted: 0, is_active: false, is_idle: false };
+        let fresh =
+            Flow { number: flow, target: 0, granted: 0, is_active: false, is_idle: false, is_done: false };
         match self.flows.get_mut(place as usize) {
             Some(unused) => *unused = fresh,
             None => self.flows.push(fresh),
@@ -179,6 +202,8 @@ impl Agent for Pacer {
             }
             if packet.kind() == Kind::Nack {
                 self.activate(place);
+            } else if packet.flags.has(Flags::LAST) {
+                self.finish(place);
             }
         }
         Some(packet)
@@ -229,14 +254,8 @@ impl Agent for Pacer {
     fn forget(&mut self, flow: u32) {
         let Ok(at) = self.places.binary_search_by_key(&flow, |&(number, _)| number) else { return };
         let (_, place) = self.places.remove(at);
-        let gone = self.flows[place as usize];
+        self.finish(place);
         self.free.push(place);
-        if gone.is_active {
-            self.active.retain(|&other| other != place);
-        }
-        if gone.is_idle || self.config.stays_idle {
-            self.idle.retain(|&other| other != place);
-        }
         if self.places.is_empty()
             && let Some(control) = &mut self.control
         {

@@ -97,6 +97,24 @@ fn uec_9_each_pull_puts_its_flow_in_turn_ahead_of_demand_once_more_or_only_the_f
 }
 
 #[test]
+fn a_flow_that_has_arrived_is_pulled_no_more_whatever_comes_late() {
+    for params in [htsim(), RcccParams::default()] {
+        let mut pacer = pacer(&params, [4, 9]);
+        [4, 9].into_iter().for_each(|flow| pacer.arrive(flow, 1000));
+        let header =
+            Header::PulledAck { next: 9, psn: 8, pull: 0, received: 0, from: 0, map: 0, held: 0, penalty: 0 };
+        let ack = Packet::control(header, 64, Time::ZERO).with_flags(Flags::LAST);
+        pacer.handle_outgoing(4, ack, &Extra::None, Time::ZERO);
+        assert!(pacer.pulls(50).iter().all(|&(_, flow, ..)| flow == 9));
+        pacer.forget(9);
+        pacer.arrive(4, 2000);
+        let request = Packet::control(Header::PullRequest { psn: 0, pull: 0, target: 3000 }, 64, Time::ZERO);
+        pacer.handle_incoming(4, request, &Extra::None, Time::ZERO);
+        assert_eq!(pacer.next_timeout(), Time::MAX);
+    }
+}
+
+#[test]
 fn acknowledgements_tell_the_last_pull_or_do_not() {
     let told = |params: &RcccParams| {
         let mut pacer = pacer(params, [4]);
