@@ -1,6 +1,6 @@
-"""Which transport for a fabric of 100 to 800 Gbps? ExpressPass, EC4, PACC and the transports in use today beside NDP,
-EQDS and Ultra Ethernet, on the same traffic. All runs are points of one sweep file, `fabric.toml` beside the code of
-this figure, which `clearway sweep` runs on a cluster.
+"""ExpressPass, EC4, PACC and the transports in use today beside NDP, EQDS and Ultra Ethernet, on the same traffic: a
+comparison for whoever chooses a transport for a fabric of 100 to 800 Gbps. All runs are points of one sweep file,
+`fabric.toml` beside the code of this figure, which `clearway sweep` runs on a cluster.
 
 * **Systems**: ExpressPass, also with its end told (`tell_end`), EC4, PACC, HPCC, DCQCN, DCTCP, NDP, EQDS, and Ultra
   Ethernet with window control (NSCC), with receiver credits (RCCC), and with both. Each has the constants of its own
@@ -49,6 +49,8 @@ SYSTEMS = (
     "expresspass", "expresspass-end-told", "ec4", "pacc", "hpcc", "dcqcn", "dctcp", "ndp", "eqds", "uec-nscc",
     "uec-rccc", "uec",
 )  # fmt: skip
+#: The measures of a run, as its row names them.
+MEASURES = ("last", "p50", "p99", "max", "queue_KB", "waste", "trims", "drops", "jain", "unfinished")
 #: The share of the flows of web search and Hadoop at the size that this page has.
 SIZE = 0.1
 #: What a quick run has: a tree of 16 hosts, one rate, and a hundredth of the flows.
@@ -203,16 +205,25 @@ def summarise(tables: Tables) -> Tables:
     }
 
 
+class NotRun:
+    """A number that this scale has no run for, in whatever form the prose asks for it."""
+
+    def __format__(self, form: str) -> str:
+        return "(not run at this scale)"
+
+
 def facts(tables: Tables) -> dict[str, object]:
-    """Every measure of every system: `p99_web_search_50_400_uec`, on 128 hosts or on the only size that was run."""
+    """Every measure of every system, as `p99_web_search_50_400_uec`, on 128 hosts or on the only tree that was run."""
     found: dict[str, object] = {}
-    least = min(hosts for hosts, _, _ in places(tables, *BURSTS, *WORKLOADS))
-    for hosts, gbps, load in places(tables, *BURSTS, *WORKLOADS):
-        for system in SYSTEMS:
-            for value in ("last", "p50", "p99", "max", "queue_KB", "waste", "trims", "drops", "jain", "unfinished"):
-                size = "" if hosts == least else f"_{hosts}"
-                name = f"{value}_{load}_{gbps}_{system}{size}".replace("-", "_")
-                found[name] = of(tables, value, hosts, gbps, load, system).mean
+    ran = places(tables, *BURSTS, *WORKLOADS)
+    hosts = min(hosts for hosts, _, _ in ran)
+    for load in (*BURSTS, *(f"{workload}-{load}" for workload in WORKLOADS for load in LOADS)):
+        for gbps in RATES:
+            for system in SYSTEMS:
+                for value in MEASURES:
+                    name = f"{value}_{load}_{gbps}_{system}".replace("-", "_")
+                    has = (hosts, gbps, load) in ran
+                    found[name] = of(tables, value, hosts, gbps, load, system).mean if has else NotRun()
     return found
 
 

@@ -258,7 +258,7 @@ def facts(tables: Tables) -> dict[str, object]:
 
 
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
-    """How much longer the longest flow takes under each failure, by way to choose paths."""
+    """The longest flow under each failure over that without it, by way to choose paths."""
     picture, axes = grid(1, 2, width=8.6, height=3.1, sharey=True)
     names = list(FAILURES)[1:]
     for place, traffic in zip(axes, TRAFFIC, strict=True):
