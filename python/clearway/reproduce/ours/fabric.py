@@ -53,7 +53,7 @@ SYSTEMS = (
 MEASURES = ("last", "p50", "p99", "max", "queue_KB", "waste", "trims", "drops", "jain", "unfinished")
 #: The share of the flows of web search and Hadoop at the size that this page has.
 SIZE = 0.1
-#: What a quick run has: a tree of 16 hosts, one rate, and a hundredth of the flows.
+#: The size of a quick run: a tree of 16 hosts, one rate, and a hundredth of the flows.
 QUICK_K, QUICK_GBPS, QUICK_SIZE = 4, 400, 0.01
 QUICK_LOADS = ("incast-8", "incast-32", "permutation", "web-search-50", "hadoop-50")
 
