@@ -28,7 +28,7 @@ def test_a_run_in_steps_has_the_hash_of_one_at_which_nobody_looks() -> None:
         frame = stage.handle('{"op": "frame", "run": 0}')
         assert isinstance(frame, bytes)
         magic, run, at = struct.unpack_from("<IId", frame)
-        assert (magic, run, at) == (0x32465743, 0, now)
+        assert (magic, run, at) == (0x33465743, 0, now)
     assert ask(stage, op="result", run=0)["hash"] == clearway.run(INCAST).hash
 
 

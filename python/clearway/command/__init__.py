@@ -51,7 +51,7 @@ COMMANDS = {
     "testbed": ("clearway.command.testbed:testbed", "Measure the daemon under real TCP, on network namespaces."),
     "vectors": (
         "clearway.command.vectors:vectors",
-        "Write test vectors of NSCC, RCCC and REPS, for other implementations.",
+        "Write test vectors of NSCC, RCCC and REPS for implementers.",
     ),
     "view": ("clearway.command.view:view", "Watch a scenario or results live in the browser."),
 }

@@ -70,7 +70,7 @@ def known_readings() -> Names:
     help="Seed of the sequences that are drawn.",
 )
 def vectors(out: Path, algorithm: str, reading: str, seed: int) -> None:
-    """Write test vectors of NSCC, RCCC and REPS, for other implementations.
+    """Write test vectors of NSCC, RCCC and REPS for implementers.
 
     Each file holds inputs (acknowledgements, NACKs, timeouts, demand, feedback on paths) and what the algorithm makes
     of each: window, credit, pulls, entropy values. `check_vectors.py` beside them hands the inputs to a program of
