@@ -82,9 +82,9 @@ random: ## Runs random scenarios over all parameters, and changed scenario files
 	RANDOM_CASES=$(or $(N),1000) RANDOM_SEED=$(or $(SEED),1) RANDOM_FROM=$(or $(FROM),0) \
 	  cargo test --locked --quiet $(if $(PROFILE),--profile $(PROFILE)) -p clearway-sim --test random_scenarios -- --ignored --nocapture
 
-mutants: .venv/.dependencies target/tools/bin/cargo-mutants ## Tries some fifty mutants and records which survive in docs/evidence/mutants.md (ten minutes; SHARD=7, FIRST=20 for fewer of them; MUTANTS="-p clearway-proto --shard 0/100" hands them to cargo-mutants).
+mutants: .venv/.dependencies target/tools/bin/cargo-mutants ## Tries some 66 mutants and records which survive in docs/evidence/mutants.md (ten minutes; SHARD=7, FIRST=20 for fewer of them, DRAW=3 to begin a sample; MUTANTS="-p clearway-proto --shard 0/100" hands them to cargo-mutants).
 ifneq ($(SHARD),)
-	$(BIN)/python tools/mutants/mutate.py shard $(SHARD) $(if $(FIRST),--first $(FIRST))
+	$(BIN)/python tools/mutants/mutate.py shard $(SHARD) $(if $(FIRST),--first $(FIRST)) $(if $(DRAW),--draw $(DRAW))
 else
 	PATH="$(CURDIR)/$(BIN):$(CURDIR)/target/tools/bin:$$PATH" cargo mutants --sharding round-robin $(or $(MUTANTS),-p clearway-proto -p clearway-sim) --output target
 endif

@@ -303,10 +303,12 @@ def test_the_page_shows_shares_by_the_tests_of_then_and_of_now_and_every_survivo
     known = {("crates/proto/src/a.rs", "replace 2", "code 2"): records.Verdict("both give the same order", "")}
     outcomes = ["killed"] * 2 + ["survived"] * 4 + ["timeout", "unviable"]
     page = evidence.render([shard(*outcomes, m3="killed", old5="killed")], known)
-    assert "| both | as drawn, fast tests | 8 | 2 | 1 | 4 | 1 | 57.1 % | 25.0 to 84.2 % |" in page
-    assert "| both | as drawn, all tests | 8 | 3 | 1 | 3 | 1 | 42.9 % | 15.8 to 75.0 % |" in page
-    assert "| both | tests of now | 8 | 4 | 1 | 2 | 1 | 28.6 % | 8.2 to 64.1 % |" in page
-    assert "| 3 | 2026-11-27 | `0123456789` | 8 of 8 | 2 | 1 | 4 | 1 | 0 |" in page
+    equal = "| 57.1 % (25.0 to 84.2) | 50.0 % (18.8 to 81.2) |"
+    assert f"| both | as drawn, fast tests | 8 | 2 | 1 | 4 | 1 | 1 {equal}" in page
+    equal = "| 42.9 % (15.8 to 75.0) | 33.3 % (9.7 to 70.0) |"
+    assert f"| both | as drawn, all tests | 8 | 3 | 1 | 3 | 1 | 1 {equal}" in page
+    assert "| both | tests of now | 8 | 4 | 1 | 2 | 1 | 1 | 28.6 % (8.2 to 64.1) | 16.7 % (3.0 to 56.4) |" in page
+    assert "| 1 | 3 | 2026-11-27 | `0123456789` | 8 of 8 | 2 | 1 | 4 | 1 | 0 |" in page
     assert "2 that some test could see were not tried with every slow test" in page.replace("\n", " ")
     assert "| `proto/src/a.rs` | `replace 2` | `code 2` | equivalent: both give the same order |" in page
     assert "| `proto/src/a.rs` | `replace 3` | `code 3` | killed by `proto a_new_test` |" in page
@@ -322,6 +324,17 @@ def test_the_page_says_whether_the_share_is_known_within_five_points() -> None:
     assert "so that the share is known within 5 points" in evidence.render(
         [shard(*["survived"] * 10, *["killed"] * 140)], {}
     )
+
+
+def test_each_draw_is_a_sample_of_its_own_and_the_newest_is_judged() -> None:
+    evidence = importlib.import_module("evidence")
+    old, new = shard(*["survived"] * 30, *["killed"] * 30), shard(*["survived"] * 3, *["killed"] * 147)
+    new.draw, new.shard = 2, 8
+    page = evidence.render([old, new], {}).replace("\n", " ")
+    assert page.index("Draw 2: shards 8") < page.index("| both | as drawn, all tests | 150 | 147 |")
+    assert page.index("| both | as drawn, all tests | 150 | 147 |") < page.index("Draw 1: shards 3")
+    assert "| both | tests of now | 210 | 177 |" in page
+    assert "is 5.0 points wide, so that the share is known within 5 points" in page
 
 
 def test_a_record_is_read_as_it_was_written_and_a_broken_one_is_named(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from drawing import SHARDS
-from records import Counts, Shard, Trial, Verdict, counts, read_all, verdicts, wilson
+from records import Counts, Shard, Trial, Verdict, counts, read_all, share, verdicts, wilson
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "docs" / "data" / "mutants"
@@ -21,25 +21,43 @@ HEAD = (
 
 #: The greatest share of survivors that the project allows itself, and how well it is to be known, in points.
 ALLOWED, KNOWN = 10, 5
+#: The heads of the columns that `Counts` fills.
+OUTCOMES = ("killed", "out of time", "survived", "don't compile")
 
 
-def render(shards: list[Shard], judged: dict[tuple[str, str, str], Verdict]) -> str:
+Judged = dict[tuple[str, str, str], Verdict]
+
+
+def render(shards: list[Shard], judged: Judged) -> str:
     """The page."""
     trials = [trial for shard in shards for trial in shard.done]
+    draws = sorted({shard.draw for shard in shards}, reverse=True)
+    newest = [trial for shard in shards if shard.draw == max(draws, default=1) for trial in shard.done]
     parts = {
         "shard_count": str(SHARDS),
-        "summary": summary(trials),
-        "known": known(trials),
+        "draws": "\n".join(draw_section(draw, shards, judged) for draw in draws),
+        "known": known(newest, judged),
         "allowed": str(ALLOWED),
-        "untried": str(sum(is_untried(trial) and not verdict(trial, judged).equivalent for trial in trials)),
-        "equivalent": str(
-            sum(trial.last == "survived" and bool(verdict(trial, judged).equivalent) for trial in trials)
-        ),
+        "now": summary(trials, NOW, judged),
         "shards": shards_table(shards),
         "survivors": survivors(trials, judged),
         "files": files_table(trials),
     }
     return HEAD + re.sub(r"\{(\w+)\}", lambda match: parts[match[1]], TEMPLATE.read_text("utf-8"))
+
+
+def draw_section(draw: int, shards: list[Shard], judged: Judged) -> str:
+    """The shares of a draw, as its mutants were drawn."""
+    chosen = [shard for shard in shards if shard.draw == draw]
+    trials = [trial for shard in chosen for trial in shard.done]
+    untried = sum(is_untried(trial) and not verdict(trial, judged).equivalent for trial in trials)
+    days = sorted({shard.day for shard in chosen})
+    numbers = ", ".join(str(shard.shard) for shard in chosen)
+    words = (
+        f"Draw {draw}: shards {numbers}, {' to '.join(dict.fromkeys((days[0], days[-1])))}. "
+        f"Of the survivors by all tests, {untried} that some test could see were not tried with every slow test."
+    )
+    return wrapped(words) + "\n" + summary(trials, THEN, judged)
 
 
 def first(trial: Trial) -> str | None:
@@ -63,36 +81,43 @@ def is_untried(trial: Trial) -> bool:
     return trial.then == "survived" and not stood
 
 
-def summary(trials: list[Trial]) -> str:
-    """The table of shares."""
+#: The rows of a table of shares: when, and the outcome of a mutant then.
+THEN = (("as drawn, fast tests", first), ("as drawn, all tests", then))
+NOW = (("tests of now", last),)
+
+
+def summary(trials: list[Trial], rows: Iterable[tuple[str, Callable[[Trial], str | None]]], judged: Judged) -> str:
+    """A table of shares."""
     lines = []
     areas = (("`proto`", "clearway-proto"), ("path of a packet in `sim`", "clearway-sim"), ("both", ""))
     for name, package in areas:
         chosen = [trial for trial in trials if package in trial.package]
-        for when, outcome in (("as drawn, fast tests", first), ("as drawn, all tests", then), ("tests of now", last)):
+        for when, outcome in rows:
             found = counts(map(outcome, chosen))
-            low, high = wilson(found.survived, found.viable)
-            lines.append(
-                [name, when, *cells(found), found.share, f"{100 * low:.1f} to {100 * high:.1f} %"],
-            )
+            equal = equivalent(chosen, outcome, judged)
+            alike = share(found.survived - equal, found.viable - equal)
+            lines.append([name, when, *cells(found), str(equal), share(found.survived, found.viable), alike])
     head = [
         "code",
         "when",
         "tried",
-        "killed",
-        "out of time",
-        "survived",
-        "don't compile",
+        *OUTCOMES,
+        "of the survivors, equivalent",
         "share of survivors",
-        "95 % interval",
+        "without the equivalent",
     ]
     return table(head, lines, texts=2)
 
 
-def known(trials: list[Trial]) -> str:
+def equivalent(trials: Iterable[Trial], outcome: Callable[[Trial], str | None], judged: Judged) -> int:
+    """The number of survivors that no test can tell from the code."""
+    return sum(outcome(trial) == "survived" and bool(verdict(trial, judged).equivalent) for trial in trials)
+
+
+def known(trials: list[Trial], judged: Judged) -> str:
     """Whether the share of survivors as drawn is known well enough."""
-    found = counts(map(then, trials))
-    low, high = wilson(found.survived, found.viable)
+    found, equal = counts(map(then, trials)), equivalent(trials, then, judged)
+    low, high = wilson(found.survived - equal, found.viable - equal)
     width = 100 * (high - low)
     if width <= 2 * KNOWN:
         return f"is {width:.1f} points wide, so that the share is known within {KNOWN} points"
@@ -111,16 +136,17 @@ def shards_table(shards: list[Shard]) -> str:
         found = counts(trial.outcome for trial in shard.done)
         tried = f"{len(shard.done)} of {shard.size}"
         minutes = sum(trial.seconds or 0 for trial in shard.done) / 60
-        lines.append([str(shard.shard), shard.day, f"`{shard.commit[:10]}`", tried, *map(str, found), f"{minutes:.0f}"])
+        begun = [str(shard.draw), str(shard.shard), shard.day, f"`{shard.commit[:10]}`"]
+        lines.append([*begun, tried, *map(str, found), f"{minutes:.0f}"])
     if not lines:
         return "None has been tried yet.\n"
-    head = ["shard", "begun", "commit", "tried", "killed", "out of time", "survived", "don't compile", "minutes"]
+    head = ["draw", "shard", "begun", "commit", "tried", *OUTCOMES, "minutes"]
     population = max(shard.population for shard in shards)
     tail = (
         f"There were {population:,} mutants in all. *Out of time*: a test did not end in its time. The minutes are "
         "those of the tests by the clock, on a machine with two cores that other work shared as it happened to."
     )
-    return table(head, lines, texts=3) + "\n" + wrapped(tail)
+    return table(head, lines, texts=4) + "\n" + wrapped(tail)
 
 
 def wrapped(text: str) -> str:
@@ -128,7 +154,7 @@ def wrapped(text: str) -> str:
     return textwrap.fill(text, 120, break_on_hyphens=False) + "\n"
 
 
-def survivors(trials: list[Trial], judged: dict[tuple[str, str, str], Verdict]) -> str:
+def survivors(trials: list[Trial], judged: Judged) -> str:
     """A row for each mutant that survived when it was drawn."""
     lines = []
     for trial in sorted(trials, key=lambda trial: (trial.file, trial.line)):
@@ -150,7 +176,7 @@ def code(text: str) -> str:
     return "`" + text.replace("|", "\\|") + "`"
 
 
-def state(trial: Trial, judged: dict[tuple[str, str, str], Verdict]) -> str:
+def state(trial: Trial, judged: Judged) -> str:
     """What has become of a survivor."""
     if trial.later and trial.later["outcome"] in ("killed", "timeout"):
         return f"killed by `{trial.later['by']}`"
@@ -161,7 +187,7 @@ def state(trial: Trial, judged: dict[tuple[str, str, str], Verdict]) -> str:
     return what + (f": {said.note}" if said.note else "")
 
 
-def verdict(trial: Trial, judged: dict[tuple[str, str, str], Verdict]) -> Verdict:
+def verdict(trial: Trial, judged: Judged) -> Verdict:
     """What a person said of a survivor; nothing if nobody did."""
     return judged.get(trial.words, Verdict("", ""))
 
@@ -175,7 +201,7 @@ def files_table(trials: list[Trial]) -> str:
         [f"`{file.removeprefix('crates/')}`", *cells(counts(map(first, files[file]))), count_of(files[file], last)]
         for file in sorted(files)
     ]
-    return table(["file", "tried", "killed", "out of time", "survived", "don't compile", "survive now"], lines)
+    return table(["file", "tried", *OUTCOMES, "survive now"], lines)
 
 
 def count_of(trials: Iterable[Trial], outcome: Callable[[Trial], str | None]) -> str:

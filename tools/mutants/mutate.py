@@ -35,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
     commands = found.add_subparsers(dest="command", required=True)
     shard = commands.add_parser("shard", help="tries the mutants of a shard")
     shard.add_argument("shard", type=int, help=f"the number of the shard, from 0 to {SHARDS - 1}")
+    shard.add_argument("--draw", type=int, metavar="NUMBER", help="the draw that it belongs to (the newest so far)")
     shard.add_argument("--first", type=int, metavar="COUNT", help="only so many of them, which are a random sample too")
     again = commands.add_parser("again", help="tries survivors again, with the tests of now")
     again.add_argument("--files", nargs="+", default=[], metavar="NAME", help="only these files of slow tests")
@@ -46,8 +47,11 @@ def parser() -> argparse.ArgumentParser:
     return found
 
 
-def try_shard(number: int, first: int | None, trials: Trials) -> None:
-    """Tries the mutants of a shard that were not tried yet, or only the first of them, with all but the slow tests."""
+def try_shard(number: int, first: int | None, draw: int | None, trials: Trials) -> None:
+    """Tries the mutants of a shard that were not tried yet, or only the first of them, with all but the slow tests.
+
+    A shard that is begun belongs to a draw, the newest if none is named.
+    """
     mutants = listed(ROOT, LISTER)
     chosen = drawn(mutants, number)
     file = evidence.DATA / f"shard-{number}.json"
@@ -63,7 +67,8 @@ def try_shard(number: int, first: int | None, trials: Trials) -> None:
         day = datetime.date.today().isoformat()
         rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout.strip()
         planned = [records.Trial.of(mutant) for mutant in chosen]
-        shard = records.Shard(number, len(mutants), len(chosen), day, commit, rustc, planned)
+        draw = draw or max((shard.draw for shard in records.read_all(evidence.DATA)), default=1)
+        shard = records.Shard(number, len(mutants), len(chosen), day, commit, rustc, planned, draw)
     by_key = {mutant.key: mutant for mutant in chosen}
     left = [trial for trial in shard.trials[: first or shard.size] if trial.outcome is None]
     if not left:
@@ -135,7 +140,7 @@ def main() -> int:
         return 0
     trials = Trials(ROOT, arguments.nextest, trusting=arguments.trusting)
     if arguments.command == "shard":
-        try_shard(arguments.shard, arguments.first, trials)
+        try_shard(arguments.shard, arguments.first, arguments.draw, trials)
     else:
         try_again(trials, arguments.files)
     return 0

@@ -79,6 +79,8 @@ class Shard:
     commit: str
     rustc: str
     trials: list[Trial]
+    #: The draw that the shard belongs to. A draw is a sample of its own, of the code and the tests of its time.
+    draw: int = 1
 
     @property
     def done(self) -> list[Trial]:
@@ -148,16 +150,17 @@ class Counts(NamedTuple):
         """Those that compile."""
         return self.killed + self.timeout + self.survived
 
-    @property
-    def share(self) -> str:
-        """The share of survivors of those that compile, in per cent."""
-        return f"{100 * self.survived / self.viable:.1f} %" if self.viable else "-"
-
 
 def counts(outcomes: Iterable[str | None]) -> Counts:
     """Counts outcomes."""
     every = list(outcomes)
     return Counts(*(every.count(what) for what in OUTCOMES))
+
+
+def share(hits: int, of: int) -> str:
+    """A share in per cent, with its interval."""
+    low, high = wilson(hits, of)
+    return f"{100 * hits / of:.1f} % ({100 * low:.1f} to {100 * high:.1f})" if of else "-"
 
 
 def wilson(hits: int, of: int) -> tuple[float, float]:
