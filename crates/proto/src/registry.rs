@@ -263,7 +263,7 @@ macro_rules! transports {
             }
 
             /// Calls [`PortMechanism::on_departure`].
-            #[inline]
+            #[inline(always)]
             pub fn on_departure(&mut self, packet: &mut Packet, extra: Option<&mut Extra>, port: PortState) {
                 match self { $($(#[$meta])* AnyMechanism::$Variant(mechanism) => {
                     if <MechanismOf<$Transport>>::SEES_DEPARTURES != Sees::Nothing {

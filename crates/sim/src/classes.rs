@@ -70,10 +70,10 @@ impl Lanes {
     /// Returns the class of a packet of data in a lane, where the class of data is this one.
     #[inline]
     pub fn class(&self, data: ClassId, lane: u8) -> ClassId {
-        match lane.min(self.count) {
-            0 => data,
-            lane => ClassId::from_index(self.first.index() + lane as usize - 1),
+        if self.count == 0 || lane == 0 {
+            return data;
         }
+        ClassId::from_index(self.first.index() + lane.min(self.count) as usize - 1)
     }
 }
 

@@ -164,7 +164,7 @@ impl<L: RateLaw> Sender<L> {
     }
 
     /// Takes over a new pace after an input, and sets the timer for a packet that waits for it.
-    #[inline]
+    #[inline(always)]
     fn repace(&mut self, now: Time) {
         let pace = self.law.rate();
         if L::REPACES && pace != self.pace {

@@ -23,6 +23,8 @@ pub struct Agents {
     known: BTreeMap<(TrafficId, HostId), AgentId>,
     /// The agents of the sending ends of flows, up to the last flow that has one. Most runs have none.
     senders: IdVec<FlowSlot, Option<AgentId>>,
+    /// Whether any agent sees the data that ends send.
+    pub(super) see_data: bool,
 }
 
 /// An agent at its host.
@@ -91,7 +93,13 @@ impl Agents {
         let told: Vec<_> = traffic.iter().map(told).collect();
         let first = |one| told.iter().position(|other| other == one).expect("an entry is equal to itself");
         let firsts = told.iter().map(|one| TrafficId::from_index(first(one))).collect();
-        Agents { firsts, agents: IdVec::new(), known: BTreeMap::new(), senders: IdVec::new() }
+        Agents {
+            firsts,
+            agents: IdVec::new(),
+            known: BTreeMap::new(),
+            senders: IdVec::new(),
+            see_data: false,
+        }
     }
 
     /// Returns the agent of a host for a traffic entry, which `make` makes when the first flow needs it; `None` for a
@@ -113,6 +121,7 @@ impl Agents {
     /// Adds the agent of a host, of the transport whose first traffic entry is this one.
     pub fn add(&mut self, traffic: TrafficId, agent: HostAgent) -> AgentId {
         let host = agent.host;
+        self.see_data |= agent.agent.sees_data();
         let id = self.agents.push(agent);
         self.known.insert((traffic, host), id);
         id
@@ -122,6 +131,24 @@ impl Agents {
     #[inline]
     pub fn of_sender(&self, slot: FlowSlot) -> Option<AgentId> {
         *self.senders.get(slot)?
+    }
+
+    /// Returns the agent of the sending end of a flow that sees the flow's data, if there is one.
+    #[inline]
+    pub fn that_sees(&self, slot: FlowSlot) -> Option<AgentId> {
+        if !self.see_data {
+            return None;
+        }
+        self.of_sender(slot).filter(|&id| self.agents[id].agent.sees_data())
+    }
+
+    /// Shows a packet of data on its way to the NIC, where `waiting` flows of its class are, to the agent that sees it.
+    #[cold]
+    #[inline(never)]
+    pub fn show_data(&mut self, slot: FlowSlot, packet: &mut Packet, waiting: u32, now: Time) {
+        if let Some(id) = self.that_sees(slot) {
+            self.agents[id].agent.handle_data(slot.to_bits(), packet, waiting, now);
+        }
     }
 
     /// Returns the agents of all sending ends.

@@ -154,7 +154,7 @@ impl End {
 }
 
 /// Sees to it that an end is woken at its `deadline` or earlier.
-#[inline]
+#[inline(always)]
 pub(super) fn arm_timer(net: &mut Network, end: &mut End, deadline: Time, kind: EventKind) {
     if let Some(at) = end.timer.arm(deadline, net.now()) {
         wake_at(net, end, at, kind);

@@ -4,7 +4,7 @@ use super::agents::Agents;
 use super::drive::{Input, Standing};
 use super::ends::{Ends, Receiving, Sending};
 use crate::engine::{AHEAD, EventKind, exceeds_cache, prefetch_lines};
-use crate::ids::{ClassId, FlowSlot, HostId, IdVec, NicId, PacketId};
+use crate::ids::{AgentId, ClassId, FlowSlot, HostId, IdVec, NicId, PacketId};
 use crate::model::{Delay, Model};
 use crate::net::{ControlWork, Network, fetch, pipeline};
 use clearway_proto::{Agent, Entity, Rng};
@@ -152,11 +152,10 @@ impl Hosts {
         let (sending, protocols) =
             self.senders.with_protocols(slot).expect("a flow leaves the round robin before it ends");
         debug_assert_eq!(sending.end.host.node(), net.ports[port].owner, "a flow in another host's turn");
-        let agent = self.agents.of_sender(slot).filter(|&id| self.agents.get_mut(id).agent.sees_data());
-        let sees = agent.map(|id| &mut self.agents.get_mut(id).agent);
-        let Some(pulled) = sending.pull(protocols, slot, class, net, sees) else { return false };
+        let agents = &mut self.agents;
+        let Some(pulled) = sending.pull(protocols, slot, class, net, agents) else { return false };
         if pulled.more {
-            self.senders.wait(slot, nic, class, net);
+            self.senders.wait(slot, port, nic, class, net);
         } else if let Some(at) = pulled.parks_until {
             net.nics[nic].park(class, slot, at);
             net.parked_until = net.parked_until.max(at);
@@ -170,21 +169,33 @@ impl Hosts {
         } else {
             pipeline::transmit_pulled(net, port, class, pulled.id);
         }
-        if let Some(id) = agent {
-            self.ask_agent(id, net);
-        }
+        self.ask_agent_that_sees(slot, net);
         pulled.port == port
     }
 
     /// Drives a sending end. Returns its state, unless the flow is over or its agent consumed the packet.
     #[inline]
     pub fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> Option<Standing> {
+        match self.agents.of_sender(slot) {
+            None => self.drive_sender_by(slot, None, input, net),
+            Some(agent) => self.drive_sender_behind_agent(slot, agent, input, net),
+        }
+    }
+
+    /// As [`Hosts::drive_sender`], where it is known whether an agent stands before the end: code without one is short.
+    #[inline(always)]
+    pub(super) fn drive_sender_by(
+        &mut self,
+        slot: FlowSlot,
+        id: Option<AgentId>,
+        input: Input<'_>,
+        net: &mut Network,
+    ) -> Option<Standing> {
         let (sending, protocols) = self.senders.with_protocols(slot)?;
         if !input.is_of_host() {
             let now = net.now();
             net.nic(net.paths.first_port(sending.end.route)).settle_through(now);
         }
-        let id = self.agents.of_sender(slot);
         let mut passed = None;
         let mut agent = id.map(|id| self.agents.get_mut(id));
         let input = match &mut agent {
@@ -257,7 +268,7 @@ impl Hosts {
         let nic = net.nic(port);
         nic.settle_before(now);
         let nic = net.ports[port].nic.expect("a host's port has a NIC");
-        self.senders.wait(slot, nic, class, net);
+        self.senders.wait(slot, port, nic, class, net);
         self.use_port(port, net);
     }
 
@@ -269,17 +280,14 @@ impl Hosts {
         while has_more {
             let ends = self.senders.with_protocols(slot);
             let (sending, protocols) = ends.expect("a flow sends before it ends");
-            let agent = self.agents.of_sender(slot).filter(|&id| self.agents.get_mut(id).agent.sees_data());
-            let sees = agent.map(|id| &mut self.agents.get_mut(id).agent);
-            let Some(pulled) = sending.pull(protocols, slot, class, net, sees) else { return };
+            let agents = &mut self.agents;
+            let Some(pulled) = sending.pull(protocols, slot, class, net, agents) else { return };
             if pulled.has_finished {
                 self.finished.push(slot);
             }
             has_more = pulled.more;
             pipeline::hand_aside(net, pulled.port, pulled.id);
-            if let Some(id) = agent {
-                self.ask_agent(id, net);
-            }
+            self.ask_agent_that_sees(slot, net);
         }
     }
 

@@ -1,11 +1,12 @@
 //! The turn of a sending end: it is asked for a packet of data, which enters the network.
 
+use super::agents::Agents;
 use super::drive::{arm_timer, note_finished};
 use super::ends::Sending;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, PacketId};
 use crate::net::{Addition, Network};
-use clearway_proto::{Agent, AnyAgent, Cx, Extra, Order, Packet, Sender, SenderVisitor, Senders};
+use clearway_proto::{Cx, Extra, Order, Packet, Sender, SenderVisitor, Senders};
 use clearway_topology::PortId;
 use clearway_units::Time;
 
@@ -67,7 +68,7 @@ impl Sending {
         slot: FlowSlot,
         class: ClassId,
         net: &mut Network,
-        agent: Option<&mut AnyAgent>,
+        agents: &mut Agents,
     ) -> Option<Pulled> {
         let end = &mut self.end;
         let is_unscheduled = class != end.classes.data;
@@ -76,9 +77,9 @@ impl Sending {
         let is_in_turn = if is_unscheduled { &mut end.unscheduled_in_turn } else { &mut end.in_turn };
         *is_in_turn = polled.more;
         let (Some(packet), (turn, other)) = (&mut polled.packet, polled.turns) else { return None };
-        if let Some(agent) = agent {
+        if agents.see_data {
             let waiting = net.nic(net.paths.first_port(end.route)).waiting(class);
-            agent.handle_data(slot.to_bits(), packet, waiting, net.now());
+            agents.show_data(slot, packet, waiting, net.now());
         }
         let way = net.paths.enter(end.route, packet, &mut end.entropies);
         end.in_network += 1;
@@ -87,7 +88,7 @@ impl Sending {
         let parks = turn != Time::MAX
             && !is_unscheduled
             && end.may_park(turn, other, port, packet.wire.into(), net)
-            && net.nic(port).order(class) == Order::InTurn;
+            && net.order_of_flows(port, class) == Order::InTurn;
         if parks {
             end.in_turn = true;
         } else {

@@ -64,6 +64,7 @@ impl Network {
             plain: IdVec::new(),
             credits: Credits::new(model),
             nics: Nics::new(),
+            orders_flows: false,
             parked_until: Time::ZERO,
             arbiter: Arbiter::new(model),
             lone_class: None,
@@ -86,6 +87,7 @@ impl Network {
         net.lone_class = net.arbiter.only(false).filter(|_| matches!(net.memory, Memory::Apart));
         let may_be_plain = net.may_be_plain(model);
         let orders = model.orders();
+        net.orders_flows = orders.iter().any(|&order| order != Order::InTurn);
         for (number, port) in topology.ports().iter().enumerate() {
             let id = PortId::from_index(number);
             let made = if !is_here(port.from) {

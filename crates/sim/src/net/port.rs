@@ -314,7 +314,7 @@ impl Port {
     }
 
     /// Puts a frame on the link at `start`, when it is free. Returns when it reaches the other end.
-    #[inline]
+    #[inline(always)]
     pub fn start_frame(&mut self, wire: u32, start: Time) -> Time {
         let time = match self.byte_time {
             Some(byte) => byte.of_frame(wire),
