@@ -75,13 +75,15 @@ class Drawing:
 def rooms() -> str:
     """The crates and the rooms inside them; an arrow points to what is used."""
     picture = Drawing(1180, 590, "The crates of Clearway and their rooms; every arrow points to what is used")
-    picture.box(30, 16, 270, 58, "python/clearway", "core; papers, testbed; command", kind="user")
-    picture.box(340, 16, 170, 58, "crates/python", "bindings and nothing else", kind="user")
-    picture.box(550, 16, 150, 58, "crates/bench", "speed and memory", kind="user")
-    picture.box(740, 16, 130, 58, "crates/planner", "bounds by formula", kind="user")
-    picture.arrow("M300 45H338")
-    picture.arrow("M510 60C530 92 780 92 795 76")
-    for x in (425, 625, 820):
+    picture.box(30, 16, 230, 58, "python/clearway", "core; papers, testbed; command", kind="user")
+    picture.box(296, 16, 144, 58, "crates/python", "bindings, nothing else", kind="user")
+    picture.box(466, 16, 120, 58, "crates/bench", "speed, memory", kind="user")
+    picture.box(604, 16, 128, 58, "crates/vectors", "for NICs, of proto", kind="user")
+    picture.box(752, 16, 118, 58, "crates/planner", "by formula", kind="user")
+    picture.arrow("M260 45H294")
+    picture.arrow("M440 64C450 84 644 88 654 76")
+    picture.arrow("M440 66C460 100 776 98 790 76")
+    for x in (368, 526, 830):
         picture.arrow(f"M{x} 74V112")
 
     picture.room(30, 114, 840, 178, "simulator", "crates/sim")
@@ -122,11 +124,15 @@ def rooms() -> str:
 
     picture.room(30, 328, 1120, 162, "protocol", "crates/proto: state machines without clock or socket")
     picture.box(902, 338, 232, 30, "registry.rs: the list")
-    folders = ("expresspass", "ec4", "pac", "ictcp", "ack_shaper", "tcp", "rdma", "blast.rs")
-    for number, name in enumerate(folders):
-        picture.box(46 + 137 * number, 378, 129, 40, name)
+    widths = {"expresspass": 108, "ack_shaper": 102, "numbered": 96, "blast.rs": 84}
+    folders = ("expresspass", "ec4", "pac", "ictcp", "ack_shaper", "tcp", "rdma", "ndp", "eqds", "uec", "numbered")
+    left = 46
+    for name in (*folders, "blast.rs"):
+        width = widths.get(name, 79)
+        picture.box(left, 378, width, 40, name)
+        left += width + 6
     picture.box(
-        46, 430, 1088, 46, "ground", "packet, endpoint, needs, transport, agent, order, mechanism, port, ranges, rng"
+        46, 430, 1088, 46, "ground", "packet, endpoint, needs, transport, agent, order, mechanism, entropy, port, ranges, rng"
     )
     picture.arrow("M590 490V522")
 
