@@ -164,6 +164,12 @@ bench-shares: $(BENCH) ## Measures how work divides among 2 to 16 threads, and t
 bench-page: ## Writes docs/results/speed.md from out/bench.json and, if they are there, those of bench-against and bench-shares.
 	@$(PYTHON) tools/bench page --cases out/bench.json $(addprefix --against ,$(wildcard out/bench-against.json)) $(addprefix --shares ,$(wildcard out/bench-shares.json))
 
+# A plain build of these two has no link-time optimisation, as the daemon has none: CI has nearly all of it compiled then, and
+# users' builds, which take minutes, save work in the same places. PGO=1 counts a build as users have it.
+ifeq ($(GUIDED),)
+bench-count bench-baseline: export CARGO_PROFILE_RELEASE_LTO = off
+bench-count bench-baseline: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS = 16
+endif
 bench-count: $(BENCH) ## Compares instruction counts with the committed baseline, and fails if one grew by more than 3 %.
 	@$(PYTHON) tools/bench count --program $(BENCH)
 
