@@ -50,14 +50,14 @@ clearwayd: ## Builds the daemon for Linux hosts and switches: target/release/cle
 run: build ## Runs the main job and writes out/report/index.html (40 s to two minutes once built).
 	@$(BIN)/clearway demo
 
+# LINTED=1 leaves out the checks of types, which `make lint` makes too.
 test: build clearwayd ## Runs all tests, and says which it skipped and how to have them (half an hour or more on 2 cores, build included).
 	$(NEXTEST) run --workspace --locked
 	@tools/skipped
 	cargo test --workspace --doc --locked --quiet
 	$(BIN)/pytest -n auto --dist loadfile
 	$(BIN)/pytest -n 0 -m testbed python/tests/testbed
-	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest clearway._clearway
+	$(if $(LINTED),,$(BIN)/mypy && $(BIN)/python -m mypy.stubtest clearway._clearway)
 	@echo "make test: everything passed"
 
 test-slow: build clearwayd web ## Runs the slow tests that `make test` leaves out, those of the daemon (as root) and in both browsers among them.
