@@ -73,6 +73,7 @@ soak: build clearwayd ## Runs transfers for an hour while daemons are killed and
 	@$(BIN)/clearway testbed run soak --scale 6
 
 test-full: test ## Runs the long tests too.
+	PROPTEST_CASES=1000 $(NEXTEST) run -p clearway-sim --lib --locked -E 'test(parking_changes_nothing)'
 	$(NEXTEST) run --workspace --locked --release --profile full --run-ignored only
 	$(BIN)/pytest --full
 	@echo "make test-full: everything passed"
