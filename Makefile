@@ -50,14 +50,14 @@ clearwayd: ## Builds the daemon for Linux hosts and switches: target/release/cle
 run: build ## Runs the main job and writes out/report/index.html (40 s to two minutes once built).
 	@$(BIN)/clearway demo
 
+# LINTED=1 leaves out the checks of types, which `make lint` makes too.
 test: build clearwayd ## Runs all tests, and says which it skipped and how to have them (half an hour or more on 2 cores, build included).
 	$(NEXTEST) run --workspace --locked
 	@tools/skipped
 	cargo test --workspace --doc --locked --quiet
 	$(BIN)/pytest -n auto --dist loadfile
 	$(BIN)/pytest -n 0 -m testbed python/tests/testbed
-	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest clearway._clearway
+	$(if $(LINTED),,$(BIN)/mypy && $(BIN)/python -m mypy.stubtest clearway._clearway)
 	@echo "make test: everything passed"
 
 test-slow: build clearwayd web ## Runs the slow tests that `make test` leaves out, those of the daemon (as root) and in both browsers among them.
@@ -73,6 +73,7 @@ soak: build clearwayd ## Runs transfers for an hour while daemons are killed and
 	@$(BIN)/clearway testbed run soak --scale 6
 
 test-full: test ## Runs the long tests too.
+	PROPTEST_CASES=1000 $(NEXTEST) run -p clearway-sim --lib --locked -E 'test(parking_changes_nothing)'
 	$(NEXTEST) run --workspace --locked --release --profile full --run-ignored only
 	$(BIN)/pytest --full
 	@echo "make test-full: everything passed"
@@ -164,6 +165,12 @@ bench-shares: $(BENCH) ## Measures how work divides among 2 to 16 threads, and t
 bench-page: ## Writes docs/results/speed.md from out/bench.json and, if they are there, those of bench-against and bench-shares.
 	@$(PYTHON) tools/bench page --cases out/bench.json $(addprefix --against ,$(wildcard out/bench-against.json)) $(addprefix --shares ,$(wildcard out/bench-shares.json))
 
+# A plain build of these two has no link-time optimisation, as the daemon has none: CI has nearly all of it compiled then, and
+# users' builds, which take minutes, save work in the same places. PGO=1 counts a build as users have it.
+ifeq ($(GUIDED),)
+bench-count bench-baseline: export CARGO_PROFILE_RELEASE_LTO = off
+bench-count bench-baseline: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS = 16
+endif
 bench-count: $(BENCH) ## Compares instruction counts with the committed baseline, and fails if one grew by more than 3 %.
 	@$(PYTHON) tools/bench count --program $(BENCH)
 

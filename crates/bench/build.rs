@@ -13,14 +13,17 @@ fn printed(program: impl AsRef<OsStr>, arguments: &[&str]) -> Option<String> {
 fn main() {
     println!("cargo:rerun-if-changed=../");
     println!("cargo:rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
+    println!("cargo:rerun-if-env-changed=CARGO_PROFILE_RELEASE_LTO");
     if let Some(log) = printed("git", &["rev-parse", "--path-format=absolute", "--git-path", "logs/HEAD"]) {
         println!("cargo:rerun-if-changed={log}");
     }
     let flags =
         std::env::var_os("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default().into_string().unwrap_or_default();
+    let is_unlinked = std::env::var_os("CARGO_PROFILE_RELEASE_LTO").is_some_and(|lto| lto == "off");
     let build = match (flags.contains("profile-use"), flags.contains("profile-generate")) {
         (true, _) => "profile-guided",
         (_, true) => "instrumented",
+        _ if is_unlinked => "plain, without link-time optimisation",
         _ => "plain",
     };
     println!("cargo:rustc-env=CLEARWAY_BUILD={build}");

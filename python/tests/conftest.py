@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import skips
+import within
 
 REPOSITORY = Path(__file__).parent.parent.parent
 
@@ -101,7 +102,16 @@ def small(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """Runs the command in the test's folder."""
+    """Runs the command in the test's folder, within this process: most of a short call is the start of Python.
+
+    How the command starts is for the tests of `start.py`, of streams and of signals, which call `python -m clearway`.
+    """
+    return lambda *words: within.run(list(map(str, words)), tmp_path)
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Cli:
+    """Runs the command in the test's folder, in a process of its own."""
 
     def call(*arguments: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "clearway", *map(str, arguments)]

@@ -18,8 +18,9 @@ assert _spec.loader is not None
 guides = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(guides)
 PAGES: list[Path] = guides.pages()
-#: The pages that a newcomer opens first; the others are run by `make test-slow`.
-FIRST = {"start", "tutorials"}
+#: The folder of the pages that a newcomer opens first, and one of them that runs the page before it again. That one and
+#: the pages of other folders are run by `make test-slow`.
+FIRST, AGAIN = "start", "figure"
 
 
 def run(page: Path) -> subprocess.CompletedProcess[str]:
@@ -28,7 +29,10 @@ def run(page: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(
     "page",
-    [page if page.parent.name in FIRST else pytest.param(page, marks=pytest.mark.slow) for page in PAGES],
+    [
+        page if page.parent.name == FIRST and page.stem != AGAIN else pytest.param(page, marks=pytest.mark.slow)
+        for page in PAGES
+    ],
     ids=lambda page: f"{page.parent.name}/{page.stem}",
 )
 def test_a_page_runs_and_prints_what_it_says(page: Path) -> None:

@@ -161,12 +161,17 @@ def test_a_number_typed_by_hand_is_found() -> None:
 @pytest.mark.parametrize("name", sorted(reproduce.figures()))
 def test_the_scenarios_of_a_figure_are_valid_and_all_different(name: str) -> None:
     (figure,) = reproduce.find(name)
+    loaded = set()
     for scale in reproduce.SCALES:
         jobs = reproduce.jobs_at(figure, scale)
         assert len({json.dumps(dict(job.params)) for job in jobs}) == len(jobs)
-        # Those of `full` are those of `paper` with other seeds.
+        # Those of `full` are those of `paper` with other seeds, and a seed that is a number makes no scenario wrong.
         for job in jobs if scale != "full" else ():
-            load_scenario(job.scenario)
+            assert isinstance(job.scenario.get("seed", 1), int)
+            but_for_the_seed = json.dumps({**job.scenario, "seed": 1})
+            if but_for_the_seed not in loaded:
+                loaded.add(but_for_the_seed)
+                load_scenario(job.scenario)
 
 
 @pytest.mark.parametrize("name", sorted(reproduce.figures()))

@@ -523,6 +523,7 @@ def test_axes_that_are_neither_x_nor_lines_have_panels(tmp_path: Path) -> None:
         layout.layout(found, x="speed")
 
 
+@pytest.mark.slow
 def test_two_commands_at_once_share_the_work_and_end_in_the_same_bytes(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SMALL)
     path = tmp_path / "sweep.toml"

@@ -1,8 +1,8 @@
 """The instruction counts that CI holds against those committed in `baseline.json`.
 
 Counts of one build repeat to within a few instructions. They change with the compiler, and so they are compared only if
-it is the one of the baseline, and for plain builds; glibc and valgrind move them by far less than the 3 % that are
-allowed.
+it is the one of the baseline, and for builds of one kind: plain ones without link-time optimisation, most of which CI
+has compiled already. glibc and valgrind move them by far less than the 3 % that are allowed.
 """
 
 from __future__ import annotations

@@ -156,8 +156,14 @@ mod tests {
         }
     }
 
+    /// Returns proptest's configuration with four times its cases: 1,024, unless `PROPTEST_CASES` says otherwise.
+    fn four_times() -> ProptestConfig {
+        let usual = ProptestConfig::default();
+        ProptestConfig { cases: usual.cases * 4, ..usual }
+    }
+
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #![proptest_config(four_times())]
         #[test]
         fn parking_changes_nothing_but_the_number_of_events(
             names in prop::sample::select(
