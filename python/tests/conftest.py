@@ -1,4 +1,4 @@
-"""A small scenario, and the command as a process of its own."""
+"""A small scenario, and the command: within the process of the tests, or in one of its own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import skips
 import within
+from hypothesis import settings
 
 REPOSITORY = Path(__file__).parent.parent.parent
 
@@ -49,6 +50,10 @@ pairs = [["h1", "h0"], ["h2", "h0"]]
 
 #: The seconds after which a long test is stopped.
 HOURS = 4 * 3600
+
+# How long a drawn case takes is no result: on a busy machine any of them may take a second.
+settings.register_profile("any-machine", deadline=None)
+settings.load_profile("any-machine")
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -98,11 +98,11 @@ class Killed:
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", [6, pytest.param(100, marks=pytest.mark.full)])
 def test_a_run_that_is_killed_again_and_again_ends_with_the_files_of_one_that_never_was(
-    kills: int, tmp_path: Path, cli: Cli
+    kills: int, tmp_path: Path, process: Cli
 ) -> None:
     (tmp_path / "eventful.toml").write_text(EVENTFUL)
     began = time.monotonic()
-    assert cli("run", "eventful.toml", "--out", "whole", "--quiet").returncode == 0
+    assert process("run", "eventful.toml", "--out", "whole", "--quiet").returncode == 0
     life_s = time.monotonic() - began
     whole = files(tmp_path / "whole")
     assert clearway.load(tmp_path / "whole").samples.height > 200_000
@@ -124,7 +124,7 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_files_of_one_that_ne
             if "Going on from" in said:
                 resumed += 1
                 times.append(said.partition("Going on from ")[2].partition(" of simulated")[0])
-    last = cli("run", *arguments)
+    last = process("run", *arguments)
     assert last.returncode == 0, last.stderr
     assert files(place) == whole
     assert [entry.name for entry in place.parent.iterdir()] == ["it"]
@@ -228,10 +228,10 @@ def test_checkpoints_need_a_folder_of_results() -> None:
         clearway.run(SMALL, checkpoint="1 s")
 
 
-def test_a_command_that_is_killed_goes_on_with_any_number_of_threads(tmp_path: Path, cli: Cli) -> None:
+def test_a_command_that_is_killed_goes_on_with_any_number_of_threads(tmp_path: Path, process: Cli) -> None:
     (tmp_path / "eventful.toml").write_text(EVENTFUL)
     began = time.monotonic()
-    assert cli("run", "eventful.toml", "--out", "whole", "--quiet").returncode == 0
+    assert process("run", "eventful.toml", "--out", "whole", "--quiet").returncode == 0
     life_s = time.monotonic() - began
     killed, state = Killed(tmp_path, random.Random(26)), tmp_path / "it.checkpoint" / checkpoint.STATE
     arguments = ["eventful.toml", "--out", "it", "--checkpoint", f"{life_s / 40:.3f} s"]
@@ -242,7 +242,7 @@ def test_a_command_that_is_killed_goes_on_with_any_number_of_threads(tmp_path: P
         said = killed.kill(signal.SIGKILL, changed, life_s / 40, *arguments, "--threads", threads)
         assert said is not None, "the run is over before it was killed often enough"
         assert ("Going on from" in said) == (before > 0)
-    last = cli("run", *arguments, "--threads", "3")
+    last = process("run", *arguments, "--threads", "3")
     assert last.returncode == 0, last.stderr
     assert "Going on from" in last.stderr
     assert "begun" not in last.stderr

@@ -268,7 +268,7 @@ def write_scenarios(path: Path) -> dict[str, Path]:
 
 
 #: Command -> kills of it, in the fast suite and in the full one.
-KILLS = {"run": (12, 500), "compare": (6, 300)}
+KILLS = {"run": (8, 500), "compare": (6, 300)}
 #: The states of a process that was stopped: its exit codes.
 ENDS = {
     0: "ended before",

@@ -134,7 +134,9 @@ def test_shims_that_hold_acknowledgements_say_how_many() -> None:
     assert shim["acks_released"] > 0
 
 
-@pytest.mark.parametrize("name", ["pac/fig02", "pac/fig11", "pac/sec3d", "pac/text"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("pac/fig02", marks=pytest.mark.slow), "pac/fig11", "pac/sec3d", "pac/text"]
+)
 def test_a_figure_runs_checks_and_draws(name: str, tmp_path: Path) -> None:
     (figure,) = reproduce.find(name)
     found = reproduce.reproduce(figure, out=tmp_path, processes=1)
