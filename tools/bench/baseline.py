@@ -22,6 +22,7 @@ CASES = (
     "websearch-192-expresspass",
     "websearch-320-hpcc",
     "websearch-320-pacc",
+    "permutation-128-uec-nscc",
 )
 SCALE = 0.02
 #: The growth that is allowed, in percent.
