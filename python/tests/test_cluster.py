@@ -146,6 +146,7 @@ def test_jobs_of_slurm_run_a_sweep(tmp_path: Path) -> None:
     assert files_of(tmp_path / "out" / "two") == files_of(near.out)
 
 
+@pytest.mark.slow
 @pytest.mark.full
 @pytest.mark.filterwarnings("default")
 def test_an_evaluation_killed_twice_gives_the_same_bytes_on_two_cores_and_on_a_cluster(

@@ -160,6 +160,8 @@ def test_ctrl_c_ends_a_sweep_and_brings_the_finished_points(tmp_path: Path) -> N
     said = interrupted(
         tmp_path,
         """
+        # Modules are loaded and sources read by a first sweep, which takes a busy machine more than a second.
+        clearway.sweep("endless.toml", {"seed": [1]}, set={"stop": "1 us"}, processes=1, out="before")
         print("ready")
         try:
             clearway.sweep("endless.toml", {"seed": [1, 2, 3]}, processes=1, out="swept")

@@ -125,6 +125,7 @@ def test_without_marks_ec4_queues_far_beyond_expresspass_beside_dctcp(
     figure.turns_red(unmarked, "fig06-max-queue-256-flows", "fig06-queue-ordering")
 
 
+@pytest.mark.slow
 def test_credits_that_react_to_marks_leave_dctcp_its_share(store: Path) -> None:
     figure = Breaking(store, "ec4/fig03", having(transport="expresspass", seed=FEW))
     figure.turns_red(

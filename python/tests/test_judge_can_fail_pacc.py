@@ -88,6 +88,7 @@ def of_pacc(**values: Any) -> Any:
     return lambda job: transport(job, **values) if job.params["transport"].startswith("pacc") else {}
 
 
+@pytest.mark.slow
 def test_with_a_notification_each_half_microsecond_pacc_sends_more_than_dcqcn(store: Path) -> None:
     figure = Breaking(store, "pacc/fig02", lambda _: True)
     loses(figure, of_pacc(cnp_gap="500 ns", beta1=1, beta2=1), "fig02b-cnp-count-ordering")
@@ -128,6 +129,7 @@ def test_without_the_window_of_its_reading_flows_take_longer_under_pacc_than_und
     loses(loaded, off, "fig08-hadoop-average-fct")
 
 
+@pytest.mark.slow
 def test_with_hundredfold_notifications_and_slow_increases_flows_take_longer_under_pacc(loaded: Breaking) -> None:
     slow = only("pacc, window", lambda job: transport(job, beta1=5, increase_timer="30 ms"))
     loses(loaded, slow, "fig08-hadoop-average-fct")

@@ -91,6 +91,7 @@ def test_the_place_of_the_package_is_no_part_of_a_hash(copied: tuple[Path, Hashe
     assert copied[1] == hashes(PACKAGE)
 
 
+@pytest.mark.slow
 def test_a_helper_of_a_paper_makes_the_figures_stale_that_use_it_and_no_others(edit: Edit) -> None:
     measured, pages, _ = edit(("reproduce/pacc/burst.py", "(times > start)", "(times >= start)"))
     assert measured == pages == {"pacc/fig01", "pacc/fig03"}

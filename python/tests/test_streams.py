@@ -93,8 +93,21 @@ def shell(call: list[str], redirections: str, folder: Path) -> subprocess.Comple
     )
 
 
-@pytest.mark.parametrize("output", OUTPUTS)
-@pytest.mark.parametrize("call", ANSWERS, ids=" ".join)
+#: The answers that are asked for by default where nobody opened the output, too: one of each kind of command.
+SOME = (["--version"], ["check", "small.toml"], ["list", "transports", "--json"], ["new", "-"], ["schema"])
+UNWRITTEN = [
+    pytest.param(
+        call,
+        output,
+        id=f"{' '.join(call)}-{output}",
+        marks=() if output == ">/dev/full" or call in SOME else pytest.mark.slow,
+    )
+    for output in OUTPUTS
+    for call in ANSWERS
+]
+
+
+@pytest.mark.parametrize(("call", "output"), UNWRITTEN)
 def test_an_answer_that_cannot_be_written_is_one_line(call: list[str], output: str, with_results: Path) -> None:
     done = shell(call, output, with_results)
     assert done.stderr == f"clearway: standard output: can't be written: {OUTPUTS[output]}\n"
