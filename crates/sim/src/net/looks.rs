@@ -297,7 +297,7 @@ mod tests {
         }
         let look = net.look(port);
         assert_eq!((look.credits_waiting().packets, look.credits_waiting().bytes), (3, 252));
-        net.credits.queues_mut(credits).for_each(|queue| drop(queue.pop(Time::ZERO)));
+        net.credits.queues_mut(credits).for_each(|queue| assert!(queue.pop(Time::ZERO).is_some()));
         let mut before = Vec::new();
         restart_maxima(&mut net, port, &mut before);
         let maxima =
