@@ -178,6 +178,10 @@ mod tests {
             assert!(sender.poll_transmit(&mut cx).is_some());
             sender.handle_packet(&ack, &Extra::default(), &mut cx);
             assert_eq!(sender.is_paced(), is_paced, "{p_a} and a draw of {draw}");
+            // A flow that the pacer took on shows the pacer's rate, and another one that of its window.
+            let (shown, of_tcp) = (sender.gauges(), sender.tcp.gauges());
+            assert_eq!(shown.cwnd, of_tcp.cwnd);
+            assert_eq!(shown.rate == sender.pacer.rate() && shown.rate != of_tcp.rate, is_paced, "{shown:?}");
         }
     }
 

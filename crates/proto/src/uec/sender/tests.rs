@@ -319,3 +319,10 @@ fn sleek_probes_a_path_that_is_silent_and_repeats_what_is_missing_if_there_is_no
     sender.hear(answer.with_flags(OF_PROBE));
     assert_eq!(psns(&sender.send()), [8, 9]);
 }
+
+#[test]
+fn the_gauge_of_a_window_is_that_of_a_sender_with_one() {
+    let by_window = sender::<NsccParams>(&htsim(), 10_000_000);
+    assert_eq!(by_window.end.gauges().cwnd, 262_926.0);
+    assert!(sender::<RcccParams>(&htsim(), 10_000_000).end.gauges().cwnd.is_nan());
+}
