@@ -221,4 +221,19 @@ mod tests {
         assert_eq!(sent, 15, "a window of 20, of which 5 are in flight");
         assert!(last > Time::ZERO + Span::from_us(110), "{last:?}");
     }
+
+    #[test]
+    fn a_flow_that_opens_a_connection_sends_the_question_of_tcp_once_and_no_data_before_the_answer() {
+        let framing = Framing::ETHERNET;
+        let env = Env { established: false, ..Env::for_test(Rate::gbps(10), Span::from_us(100), framing) };
+        let mut params = HullParams::default();
+        params.set("handshake", "true").unwrap();
+        let mut sender = Hull::sender(&params, &env);
+        let (mut rng, mut stats) = (Rng::stream(1, Entity::Sender, 1), Stats::default());
+        let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };
+        sender.write(100_000, &mut cx);
+        let mut asks = || sender.poll_control(&mut Extra::default(), &mut cx).map(|packet| packet.header);
+        assert_eq!((asks(), asks()), (Some(Header::Syn), None));
+        assert!(!sender.wants_transmit(Time::ZERO));
+    }
 }
