@@ -85,7 +85,7 @@ random: ## Runs random scenarios over all parameters, and changed scenario files
 
 mutants: .venv/.dependencies target/tools/bin/cargo-mutants ## Tries some 66 mutants and records which survive in docs/evidence/mutants.md (ten minutes; SHARD=7, FIRST=20 for fewer of them, DRAW=3 to begin a sample; MUTANTS="-p clearway-proto --shard 0/100" hands them to cargo-mutants).
 ifneq ($(SHARD),)
-	$(BIN)/python tools/mutants/mutate.py shard $(SHARD) $(if $(FIRST),--first $(FIRST)) $(if $(DRAW),--draw $(DRAW))
+	$(BIN)/python tools/mutants/mutate.py shard $(SHARD) $(if $(FIRST),--first $(FIRST)) $(if $(DRAW),--draw $(DRAW)) $(if $(SLOW),--slow)
 else
 	PATH="$(CURDIR)/$(BIN):$(CURDIR)/target/tools/bin:$$PATH" cargo mutants --sharding round-robin $(or $(MUTANTS),-p clearway-proto -p clearway-sim) --output target
 endif

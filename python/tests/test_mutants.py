@@ -26,7 +26,7 @@ def tools(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The modules of the tool can be imported, under their names."""
     monkeypatch.syspath_prepend(FOLDER)
     yield
-    for name in ("drawing", "records", "trials", "evidence", "weaving"):
+    for name in ("drawing", "records", "trials", "evidence", "weaving", "mutate"):
         sys.modules.pop(name, None)
 
 
@@ -202,10 +202,10 @@ NOTHING = entry(2, 5, (3, 6), "()", "replace larger -> bool with ()")
 def test_mutants_are_tried_together_where_they_can_be_and_the_copy_is_as_it_was(tmp_path: Path) -> None:
     trials = copied(tmp_path)
     trials.prepare()
-    stages = importlib.import_module("trials").STAGES
+    rounds = [importlib.import_module("trials").Round(importlib.import_module("trials").STAGES)]
     named = {mutant.replacement: mutant for mutant in mutants(tmp_path, GREATER, BODY, NOTHING)}
     order = [named[">="], named["true"], named["()"]]
-    found = {mutant.replacement: outcome for mutant, outcome in trials.each(order, stages)}
+    found = {mutant.replacement: outcome for mutant, _, outcome in trials.each(order, rounds)}
     assert {key: outcome.what for key, outcome in found.items()} == {
         ">=": "killed",
         "true": "survived",
@@ -219,12 +219,48 @@ def test_mutants_are_tried_together_where_they_can_be_and_the_copy_is_as_it_was(
     assert (trials.root / "larger.rs").read_text("utf-8") == CODE
 
 
+def test_a_second_round_tries_what_survives_the_first_in_the_same_build(tmp_path: Path) -> None:
+    trials = copied(tmp_path)
+    trials.prepare()
+    module = importlib.import_module("trials")
+    named = {mutant.replacement: mutant for mutant in mutants(tmp_path, GREATER, BODY, NOTHING)}
+    survivors: list[Any] = []
+    fast = module.Round(module.STAGES)
+    slow = module.Round(dict.fromkeys(module.STAGES, module.slow(["parallel"])), lambda mutant: mutant in survivors)
+    tried = []
+    for mutant, one, outcome in trials.each([named[">="], named["true"], named["()"]], [fast, slow]):
+        if one is fast and outcome.what == "survived":
+            survivors.append(mutant)
+        tried.append((mutant.replacement, one is fast, outcome.what))
+    # The first is killed, and what does not compile is told of once.
+    assert tried == [
+        (">=", True, "killed"),
+        ("true", True, "survived"),
+        ("()", True, "unviable"),
+        ("true", False, "survived"),
+    ]
+    # As above, and then the slow tests without a mutant and with the survivor.
+    assert (tmp_path / "calls").read_text().split() == [".", "1.", ".", "1.", "2.", "2.", ".", "2."]
+
+
+def test_a_survivor_awaits_the_slow_tests_until_all_of_them_were_tried() -> None:
+    (killed, survived), late = shard("killed", "survived").trials, shard("survived", m0="killed").trials[0]
+    assert (killed.awaits_slow, survived.awaits_slow, late.awaits_slow) == (False, True, False)
+    mutate = importlib.import_module("mutate")
+    record, outcome = shard("survived"), importlib.import_module("trials").Outcome("survived", None, 1.0)
+    (trial,) = record.trials
+    mutate.note_slow(trial, record, outcome, ["parallel"])
+    assert trial.awaits_slow, "only one file of them was tried"
+    mutate.note_slow(trial, record, outcome, [])
+    assert (trial.thorough, trial.awaits_slow, trial.later) == (True, False, None)
+
+
 def test_a_mutant_outside_of_functions_is_tried_alone(tmp_path: Path) -> None:
     trials = copied(tmp_path)
     trials.prepare()
-    stages = importlib.import_module("trials").STAGES
+    rounds = [importlib.import_module("trials").Round(importlib.import_module("trials").STAGES)]
     (later,) = mutants(tmp_path, LATER)
-    ((mutant, outcome),) = trials.each([later], stages)
+    ((mutant, _, outcome),) = trials.each([later], rounds)
     assert (mutant, outcome.what) == (later, "killed")
     assert (tmp_path / "calls").read_text().split() == [".", ".", ".", "."]
     assert (trials.tree / "larger.rs").read_text("utf-8") == CODE
@@ -247,10 +283,10 @@ def test_tests_that_fail_without_a_mutant_are_an_error(tmp_path: Path) -> None:
     trials = copied(tmp_path)
     (trials.root / "larger.rs").write_text(CODE.replace(">", ">="), "utf-8")
     trials.prepare()
-    stages = importlib.import_module("trials").STAGES
+    rounds = [importlib.import_module("trials").Round(importlib.import_module("trials").STAGES)]
     later = entry(7, 15, (7, 17), ">", "replace >= with > in later")
     with pytest.raises(importlib.import_module("drawing").ProblemError, match="golden results and conformance fail"):
-        list(trials.each(mutants(tmp_path, later, code=CODE.replace(">", ">=")), stages))
+        list(trials.each(mutants(tmp_path, later, code=CODE.replace(">", ">=")), rounds))
 
 
 def test_a_test_was_there_if_the_commit_has_its_name_and_not_if_it_has_a_longer_one(tmp_path: Path) -> None:

@@ -61,6 +61,11 @@ class Trial:
         return self.later["outcome"] if self.later and self.later.get("is_old") else self.outcome
 
     @property
+    def awaits_slow(self) -> bool:
+        """Whether it survived all tests so far, of which the slow ones were not all tried."""
+        return self.last == "survived" and not self.thorough
+
+    @property
     def last(self) -> str | None:
         """The outcome of the last trial."""
         return self.later["outcome"] if self.later else self.outcome

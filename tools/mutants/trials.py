@@ -12,7 +12,7 @@ import re
 import resource
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,6 +70,16 @@ def slow(files: Sequence[str]) -> Stages:
     return (named,) if files else SLOW
 
 
+@dataclass(frozen=True)
+class Round:
+    """Trials of mutants that were compiled together, one after the other."""
+
+    #: The tests that a mutant of each package is tried with.
+    stages: Mapping[str, Stages]
+    #: Says whether a mutant takes part, once those before it have been tried.
+    has: Callable[[Mutant], bool] = lambda _: True
+
+
 #: The roots of the crates, which get the selector of mutants.
 ROOTS = ("crates/proto/src/lib.rs", "crates/sim/src/lib.rs")
 
@@ -121,19 +131,26 @@ class Trials:
                 copy.unlink()
         self.content = self.state = total.hexdigest()
 
-    def each(self, mutants: list[Mutant], stages: Mapping[str, Stages]) -> Iterator[tuple[Mutant, Outcome]]:
-        """Tries mutants, each with the stages of tests of its package until one fails."""
+    def each(self, mutants: list[Mutant], rounds: Sequence[Round]) -> Iterator[tuple[Mutant, Round, Outcome]]:
+        """Tries mutants round by round, each with the stages of tests of its package until one fails.
+
+        All rounds use one build. A mutant that doesn't compile is told of in the first one alone.
+        """
         texts = {mutant.file: (self.tree / mutant.file).read_text("utf-8") for mutant in mutants}
         together, alone = divided(texts, mutants)
         numbers = self.weave(texts, together)
-        for mutant in together:
-            if number := numbers.get(mutant.key):
-                yield mutant, self.until_one_fails(stages[mutant.package], number)
-            else:
-                yield mutant, Outcome("unviable", None, 0.0)
+        for one in rounds:
+            for mutant in together:
+                number = numbers.get(mutant.key)
+                if number is None and one is rounds[0]:
+                    yield mutant, one, Outcome("unviable", None, 0.0)
+                elif number is not None and one.has(mutant):
+                    yield mutant, one, self.until_one_fails(one.stages[mutant.package], number)
         self.unweave(texts)
         for mutant in alone:
-            yield mutant, self.tried_alone(mutant, stages[mutant.package])
+            for one in rounds:
+                if one.has(mutant):
+                    yield mutant, one, self.tried_alone(mutant, one.stages[mutant.package])
 
     def weave(self, texts: dict[str, str], mutants: list[Mutant]) -> dict[str, int]:
         """Compiles mutants together. Returns the number of each that compiles, by its key."""

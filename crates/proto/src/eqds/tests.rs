@@ -272,3 +272,16 @@ fn the_ends_of_a_flow_take_little_memory_beside_their_records() {
     assert!(size_of::<EqdsSender>() <= 352, "{}", size_of::<EqdsSender>());
     assert!(size_of::<NumberedReceiver>() <= 128, "{}", size_of::<NumberedReceiver>());
 }
+
+#[test]
+fn the_gauge_of_a_window_is_the_credit_that_may_be_used_now_and_never_less_than_none() {
+    let mut bench = Bench::new(5, 20);
+    assert_eq!(bench.sender.gauges().cwnd, 5.0 * 4150.0, "all of it is speculative");
+    bench.leaves();
+    assert_eq!(bench.sender.gauges().cwnd, 0.0);
+    bench.hear(ack(0, 1, 0));
+    bench.operate(|sender, cx| sender.handle_packet(&pull(24), &Extra::None, cx));
+    assert_eq!(bench.sender.gauges().cwnd, 24.0 * 512.0);
+    bench.leaves();
+    assert_eq!(bench.sender.gauges().cwnd, 0.0, "three packets took 162 bytes too many");
+}

@@ -174,4 +174,13 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_frame_without_bytes_beyond_a_gap_is_named_and_harms_nothing() {
+        let mut inbox = Inbox::default();
+        assert_eq!(inbox.insert(200, 0), 0);
+        let SackBlock { start, end } = inbox.sack()[0];
+        assert_eq!((start, end, inbox.next()), (200, 200, 0));
+        assert_eq!((inbox.insert(0, 300), inbox.next(), inbox.has_gaps()), (0, 300, false));
+    }
 }

@@ -265,3 +265,15 @@ fn the_ends_of_a_flow_take_little_memory_beside_their_records() {
     assert!(size_of::<NdpSender>() <= 352, "{}", size_of::<NdpSender>());
     assert!(size_of::<NumberedReceiver>() <= 128, "{}", size_of::<NumberedReceiver>());
 }
+
+#[test]
+fn the_gauges_have_a_smoothed_round_trip_once_one_was_measured_and_nothing_else() {
+    let mut bench = Bench::new(&params(4), 10);
+    assert!(bench.sender.gauges().srtt.is_nan());
+    bench.leaves();
+    bench.now = at(12_000);
+    bench.hear(ack(0, 1, 1));
+    let gauges = bench.sender.gauges();
+    assert_eq!(gauges.srtt, 12e-6);
+    assert!(gauges.cwnd.is_nan() && gauges.rate.is_nan(), "{gauges:?}");
+}

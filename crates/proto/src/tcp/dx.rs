@@ -199,11 +199,11 @@ impl Controller for DxController {
 
 #[cfg(test)]
 mod tests {
-    use super::super::controller::tests::ack;
+    use super::super::controller::tests::{ack, congestion};
     use super::*;
     use crate::endpoint::Framing;
     use clearway_schema::Declared;
-    use clearway_units::Rate;
+    use clearway_units::{Rate, Time};
 
     const MSS: u64 = 1460;
 
@@ -302,5 +302,32 @@ mod tests {
         assert_eq!((dx.w, dx.slow_start), (11.0, true));
         dx.on_ack(&AckEvent { one_way: Span::from_us(53), ..ack(MSS) });
         assert_eq!((dx.w, dx.slow_start), (11.0, false));
+    }
+
+    #[test]
+    fn a_loss_halves_what_is_in_flight_and_a_timeout_leaves_a_segment_and_either_ends_slow_start() {
+        let starting = || DxController { slow_start: true, ..control(20.0) };
+        for (segments, left) in [(12, 6.0), (1, 1.0)] {
+            let mut dx = starting();
+            dx.on_loss(&congestion(segments * MSS));
+            assert_eq!((dx.w, dx.slow_start), (left, false));
+        }
+        let mut dx = starting();
+        dx.on_timeout(&congestion(12 * MSS));
+        assert_eq!((dx.w, dx.slow_start), (1.0, false));
+        let mut dx = starting();
+        dx.on_ecn(&congestion(12 * MSS));
+        assert_eq!((dx.w, dx.slow_start), (20.0, true), "marks are nothing to it");
+    }
+
+    #[test]
+    fn a_restart_limits_the_window_and_raises_none() {
+        let restart =
+            |segments| RestartEvent { now: Time::ZERO, idle: Span::from_ms(1), window: segments * MSS };
+        for (segments, left) in [(10, 10.0), (30, 20.0), (0, 1.0)] {
+            let mut dx = control(20.0);
+            dx.on_restart(&restart(segments));
+            assert_eq!(dx.w, left, "{segments}");
+        }
     }
 }

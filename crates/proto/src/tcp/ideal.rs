@@ -118,4 +118,17 @@ mod tests {
         sender.handle_timeout(&mut cx);
         assert!(sender.poll_transmit(&mut cx).is_some() && sender.poll_transmit(&mut cx).is_none());
     }
+
+    #[test]
+    fn the_gauge_of_the_rate_is_the_share_and_a_flow_without_a_window_shows_none() {
+        let env = Env::for_test(Rate::mbps(12_304), Span::from_us(100), Framing::ETHERNET);
+        let mut sender = Ideal::sender(&IdealParams::default(), &env);
+        let (mut rng, mut stats) = (Rng::stream(1, Entity::Sender, 1), Stats::default());
+        let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };
+        sender.write(1_000_000, &mut cx);
+        sender.set_rate(Rate::mbps(1_538), &mut cx);
+        let gauges = sender.gauges();
+        assert_eq!(gauges.rate, 1_538e6);
+        assert!(gauges.cwnd.is_nan(), "{gauges:?}");
+    }
 }

@@ -229,4 +229,52 @@ mod tests {
             "an older one that was overtaken changes nothing"
         );
     }
+
+    /// Shows a controller what happens to a flow. Returns its window after each event.
+    fn windows(mut control: impl Controller) -> Vec<u64> {
+        let event = |segments: u64| CongestionEvent {
+            now: Time::ZERO + Span::from_us(200),
+            flight: segments * 1460,
+            snd_nxt: segments * 1460,
+            repeated: false,
+        };
+        let restart = |segments: u64| RestartEvent {
+            now: Time::ZERO + Span::from_ms(2),
+            idle: Span::from_ms(1),
+            window: segments * 1460,
+        };
+        let mut seen = Vec::new();
+        for step in 0..9 {
+            match step {
+                0 | 2 => (0..40).for_each(|_| control.on_ack(&ack(1460))),
+                1 => control.on_loss(&event(30)),
+                3 => control.on_recovered(20 * 1460),
+                4 => control.on_ecn(&event(20)),
+                5 => control.on_restart(&restart(5)),
+                6 => control.on_timeout(&event(20)),
+                _ => control.on_ack(&AckEvent { snd_una: 90 * 1460, snd_nxt: 99 * 1460, ..ack(1460) }),
+            }
+            seen.push(control.limits().cwnd);
+        }
+        seen
+    }
+
+    #[test]
+    fn the_tcp_under_an_agent_hears_all_that_it_hears_alone() {
+        let env = Env::for_test(Rate::gbps(1), Span::from_us(100), Framing::ETHERNET);
+        let config = super::super::newreno::NewRenoParams::default().tcp.config(Ecn::Classic);
+        let under = |which| windows(UnderController::new(which, &config, &env));
+        let newreno = windows(NewRenoController::new(&config, &env));
+        assert_eq!(under(Under::NewReno), newreno);
+        assert_eq!(
+            under(Under::Cubic),
+            windows(CubicController::new(&cubic::CubicParams::default(), &config, &env))
+        );
+        let dctcp::DctcpParams { g, alpha_initial, .. } = dctcp::DctcpParams::default();
+        assert_eq!(under(Under::Dctcp), windows(DctcpController::new(g, alpha_initial, &config, &env)));
+        // Loss, restart and timeout, each of which a controller that does not hear of it would pass without a cut.
+        for step in [1, 5, 6] {
+            assert!(newreno[step] < newreno[step - 1], "{newreno:?}");
+        }
+    }
 }

@@ -112,8 +112,11 @@ mod tests {
             1,
             "its queue may hold what is free: 1,000 bytes"
         );
+        let came = [port, other].map(|port| net.look(port).came());
+        assert_eq!(came, [2, 3], "what is dropped came too");
         set_up_in_part(&mut net, port, false);
         assert_eq!((net.look(port).drops()[DropReason::Down], net.ports[port].waiting), (2, 0));
+        assert_eq!(net.look(port).came(), 2, "what is lost with the link had come before");
         assert_eq!(pipeline::port_state(&net, &net.ports[port]).queued, 0);
         // Of 10,000 bytes the other port has 3,000, and a queue may hold as much as is free.
         wait(&mut net, other, 0, 2_500);

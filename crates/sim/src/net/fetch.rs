@@ -134,3 +134,26 @@ fn fetch_port(port: &Port) {
     prefetch(port);
     prefetch(&port.wake_at);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clearway_proto::AnyTransport;
+    use clearway_topology::Star;
+
+    /// The network of a star whose ports have a limit for credits.
+    fn network(hosts: u32) -> Network {
+        let expresspass = AnyTransport::by_name("expresspass").unwrap();
+        let topology = Star { hosts, ..Star::default() }.build().unwrap();
+        Network::new(&crate::ports::network_for(topology, [&expresspass]).unwrap())
+    }
+
+    #[test]
+    fn the_ports_of_ten_hosts_fit_into_a_cores_cache_and_those_of_five_thousand_do_not() {
+        let small = network(10);
+        assert!(!is_large(&small) && !wants_heads(&small, true));
+        assert_eq!(is_large(&network(5_000)), CAN_FETCH);
+        // Three cache lines for each port that has a limit for credits.
+        assert_eq!((small.credits.len(), small.credits.size()), (20, 20 * 192));
+    }
+}

@@ -67,6 +67,7 @@ impl Notified {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clearway_topology::PortId;
 
     fn back() -> Option<(Route, ClassId)> {
         Some((Route::default(), ClassId::FIRST))
@@ -95,5 +96,19 @@ mod tests {
         assert_eq!(notified.name(flow), None);
         notified.open(flow, back());
         assert!(notified.name(flow).is_some(), "the next flow in its place takes them");
+    }
+
+    #[test]
+    fn a_flow_that_takes_another_route_is_notified_over_that_and_one_that_takes_no_cnps_over_none() {
+        let (mut notified, flow) = (Notified::default(), FlowSlot::from_index(0));
+        let other = Route::by_tables(PortId(7), 3);
+        notified.reroute(flow, other);
+        assert!(notified.back(flow).is_none(), "it has not begun");
+        notified.open(flow, back());
+        notified.reroute(flow, other);
+        assert_eq!(notified.back(flow), Some((other, ClassId::FIRST)));
+        notified.open(flow, None);
+        notified.reroute(flow, other);
+        assert!(notified.back(flow).is_none());
     }
 }

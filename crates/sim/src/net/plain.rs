@@ -153,3 +153,95 @@ impl PlainQueue {
         self.bytes_max = self.bytes_max.max(bytes);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Amount, Class};
+    use clearway_proto::{Flags, Framing, Header};
+    use clearway_units::Rate;
+
+    fn ps(ps: u64) -> Time {
+        Time::from_ps(ps)
+    }
+
+    /// A queue that holds so many packets.
+    fn queue(packets: u32) -> PlainQueue {
+        let class = Class { limit: Amount { packets, ..Amount::UNLIMITED }, ..Class::new("", 0) };
+        PlainQueue::new(Admission::new(&class, Rate::gbps(100), Framing::ETHERNET))
+    }
+
+    fn data(payload: u32) -> Packet {
+        Packet::data(Header::data(0), payload, payload + 78, Time::ZERO).with_flags(Flags::RETRANSMIT)
+    }
+
+    #[test]
+    fn what_waits_is_counted_until_the_time_at_which_it_starts() {
+        let mut queue = queue(10);
+        assert!(queue.join(&mut data(1_460), ps(0), ps(100)));
+        assert!(queue.join(&mut data(22), ps(10), ps(200)));
+        let waiting = |now| {
+            let sent = queue.waiting(ps(now));
+            assert_eq!((queue.packets(ps(now)), queue.bytes(ps(now))), (sent.packets, sent.bytes));
+            assert_eq!(queue.shown(ps(now)).map(|packet| u64::from(packet.wire)).sum::<u64>(), sent.bytes);
+            (sent.packets, sent.bytes, sent.payload, sent.credits, queue.next_start(ps(now)))
+        };
+        assert_eq!(waiting(10), (2, 1_638, 1_482, 0, Some(ps(100))));
+        assert_eq!(waiting(99), (2, 1_638, 1_482, 0, Some(ps(100))));
+        assert_eq!(waiting(100), (1, 100, 22, 0, Some(ps(200))));
+        assert_eq!(waiting(200), (0, 0, 0, 0, None));
+    }
+
+    #[test]
+    fn the_integral_counts_each_byte_for_the_time_that_it_has_waited_so_far() {
+        let mut queue = queue(10);
+        assert!(queue.join(&mut data(22), ps(0), ps(100)));
+        assert!(queue.join(&mut data(122), ps(50), ps(200)));
+        // 100 bytes from 0 to 100 ps, and 200 bytes from 50 to 200 ps.
+        let areas = [50, 60, 100, 150, 200, 300].map(|now| queue.bytes_area(ps(now)));
+        assert_eq!(areas, [5_000, 8_000, 20_000, 30_000, 40_000, 40_000]);
+    }
+
+    #[test]
+    fn a_packet_meets_what_has_not_started_before_it_comes_and_has_no_room_beside_as_much() {
+        let mut queue = queue(2);
+        assert!(queue.join(&mut data(22), ps(0), ps(100)));
+        assert!(queue.join(&mut data(122), ps(0), ps(200)));
+        assert_eq!((queue.bytes_met(), queue.bytes_max()), (100, 300));
+        assert!(
+            !queue.join(&mut data(22), ps(100), ps(300)),
+            "the first starts in this instant, and still waits"
+        );
+        assert_eq!(queue.bytes_met(), 400, "who is turned away met it too");
+        assert!(queue.join(&mut data(22), ps(101), ps(300)));
+        assert_eq!((queue.bytes_met(), queue.bytes_max()), (600, 300));
+    }
+
+    #[test]
+    fn the_maximum_starts_anew_from_what_waits_and_rises_to_that_of_an_earlier_time() {
+        let mut queue = queue(10);
+        assert!(queue.join(&mut data(122), ps(0), ps(100)));
+        assert!(queue.join(&mut data(22), ps(0), ps(200)));
+        assert_eq!((queue.restart_maximum(ps(150)), queue.bytes_max()), (300, 100));
+        queue.raise_maximum(50);
+        assert_eq!(queue.bytes_max(), 100);
+        queue.raise_maximum(300);
+        assert_eq!(queue.bytes_max(), 300);
+    }
+
+    #[test]
+    fn a_viewer_sees_the_kind_the_size_and_the_marks_of_each_packet() {
+        let mut queue = queue(10);
+        let mut syn = Packet::control(Header::Syn, 84, Time::ZERO);
+        assert!(queue.join(&mut data(22), ps(0), ps(100)) && queue.join(&mut syn, ps(0), ps(200)));
+        let shown: Vec<_> = queue.shown(ps(0)).collect();
+        assert_eq!(
+            shown.iter().map(|packet| (packet.kind, packet.wire)).collect::<Vec<_>>(),
+            [(Kind::Data, 100), (Kind::Syn, 84)]
+        );
+        assert_eq!(
+            shown.iter().map(|packet| packet.marks.is_retransmission()).collect::<Vec<_>>(),
+            [true, false]
+        );
+    }
+}

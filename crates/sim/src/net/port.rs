@@ -369,6 +369,8 @@ impl Port {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::Id;
+    use clearway_proto::Header;
 
     #[test]
     fn the_fields_that_a_packet_touches_at_a_plain_port_fill_the_first_cache_line() {
@@ -408,5 +410,109 @@ mod tests {
         work.set(ControlWork::FRAME_DUE, true);
         work.set(ControlWork::STOPPED, false);
         assert!(work.has(ControlWork::FRAME_DUE) && !work.has(ControlWork::STOPPED) && !work.is_empty());
+    }
+
+    /// A port of 100 Gbit/s whose link takes a microsecond; with `whole_ns`, frames take whole nanoseconds.
+    fn port(whole_ns: bool) -> Port {
+        let (from, to, delay) = (NodeId(0), NodeId(1), Span::from_us(1));
+        let of_topology = clearway_topology::Port { from, to, rate: Rate::gbps(100), delay };
+        Port::new(&of_topology, QueueId::from_index(0), Framing::ETHERNET, whole_ns)
+    }
+
+    fn at(ps: u64) -> Time {
+        Time::ZERO + Span::from_ps(ps)
+    }
+
+    #[test]
+    fn each_kind_of_packet_is_counted_in_packets_and_bytes_and_with_what_else_it_carries() {
+        let counts = |sent: Sent| [sent.packets, sent.bytes, sent.payload, sent.credits];
+        let mut sent = Sent::default();
+        sent.add(&Packet::data(Header::data(0), 1_460, 1_538, Time::ZERO));
+        assert_eq!(counts(sent), [1, 1_538, 1_460, 0]);
+        sent.add(&Packet::control(Header::Syn, 84, Time::ZERO));
+        assert_eq!(counts(sent), [2, 1_622, 1_460, 0]);
+        sent.add_credit(92);
+        assert_eq!(counts(sent), [3, 1_714, 1_460, 1]);
+        sent.add_frame(64);
+        assert_eq!(counts(sent), [4, 1_778, 1_460, 1]);
+    }
+
+    #[test]
+    fn a_frame_occupies_the_link_for_its_time_and_arrives_after_the_delay() {
+        for (whole_ns, time) in [(false, 123_040), (true, 123_000)] {
+            let mut port = port(whole_ns);
+            assert_eq!(port.time_to_send(1_538), Span::from_ps(time));
+            assert_eq!(port.start_frame(1_538, at(500)), at(500 + time + 1_000_000));
+            assert_eq!(port.busy_until, at(500 + time));
+            assert!(!port.is_free(at(499 + time)) && port.is_free(at(500 + time)));
+            port.up = false;
+            assert!(!port.is_free(at(500 + time)), "the link is down");
+        }
+    }
+
+    #[test]
+    fn the_time_in_which_frames_left_leaves_out_what_is_yet_to_leave() {
+        let mut port = port(true);
+        port.start_frame(1_538, at(0));
+        port.start_frame(84, at(200_000));
+        // 123 ns, and 6 ns from 200 ns on.
+        let busy = |port: &Port, ns: u64| port.busy(at(ns * 1_000));
+        assert_eq!(
+            [200, 202, 206, 300].map(|ns| busy(&port, ns)),
+            [123, 125, 129, 129].map(|ns| Some(Span::from_ns(ns)))
+        );
+        assert_eq!(busy(&self::port(false), 10), None, "it follows from the bytes");
+    }
+
+    #[test]
+    fn a_packet_leaves_at_once_if_the_port_is_free_and_nothing_waits_or_is_woken_now() {
+        let mut port = port(false);
+        assert!(port.sends_at_once(at(0)));
+        port.busy_until = at(10);
+        assert!(!port.sends_at_once(at(9)) && port.sends_at_once(at(10)));
+        port.wake_at = at(10);
+        assert!(!port.sends_at_once(at(10)) && port.sends_at_once(at(11)));
+        port.waiting = 1;
+        assert!(!port.sends_at_once(at(11)));
+    }
+
+    #[test]
+    fn packets_take_the_slow_path_where_something_looks_at_them_or_is_to_be_done() {
+        let settled = |change: &dyn Fn(&mut Port)| {
+            let mut port = port(false);
+            change(&mut port);
+            port.settle();
+            (port.special_arrivals, port.special_departures)
+        };
+        let (none, all) = (Sees::Nothing, Sees::All);
+        assert_eq!(settled(&|_| ()), (none, none));
+        assert_eq!(settled(&|port| port.up = false), (all, none));
+        assert_eq!(settled(&|port| port.control = ControlWork::FRAME_DUE), (all, none));
+        assert_eq!(settled(&|port| port.special.is_traced = true), (all, all));
+        assert_eq!(settled(&|port| port.special.loss = Some(LossId::from_index(0))), (none, all));
+        assert_eq!(settled(&|port| port.special.leads_to = Some(PartId::from_index(1))), (none, all));
+        assert_eq!(settled(&|port| port.special.sees_arrivals = Sees::Data), (Sees::Data, none));
+        assert_eq!(settled(&|port| port.special.sees_departures = Sees::Data), (none, Sees::Data));
+        let trims = |port: &mut Port| port.special.instance = Instance::Trimming;
+        assert_eq!(settled(&trims), (none, Sees::Data));
+        let trims_and_sees = |port: &mut Port| {
+            trims(port);
+            port.special.sees_departures = Sees::Data;
+        };
+        assert_eq!(settled(&trims_and_sees), (none, all));
+    }
+
+    #[test]
+    fn a_port_of_another_cut_goes_on_as_the_old_one_was() {
+        let (mut old, mut new) = (port(true), port(true));
+        old.start_frame(1_538, at(0));
+        old.counted.add_frame(1_538);
+        (old.up, old.waiting, old.wake_at) = (false, 3, at(70));
+        old.control.set(ControlWork::FRAME_DUE, true);
+        new.take_over(&mut old);
+        assert_eq!((new.busy_until, new.up, new.waiting, new.wake_at), (at(123_000), false, 3, at(70)));
+        assert_eq!((new.counted.bytes, new.control), (1_538, ControlWork::FRAME_DUE));
+        assert_eq!(new.busy(at(123_000)), Some(Span::from_ns(123)));
+        assert_eq!(new.special_arrivals, Sees::All, "it is down");
     }
 }

@@ -298,4 +298,19 @@ mod tests {
         queue.bring(&old, &mut new);
         assert!(queue.head().is_none(), "an empty queue stays empty");
     }
+
+    #[test]
+    fn the_maximum_starts_anew_from_what_waits_and_rises_to_that_of_an_earlier_time() {
+        let (mut slab, mut queue) = (Slab::default(), Queue::default());
+        for wire in [200, 100] {
+            let id = slab.insert(RoutedPacket::for_test(wire));
+            queue.push(&mut slab, id, Time::ZERO);
+        }
+        queue.pop(&slab, Time::ZERO);
+        assert_eq!((queue.restart_maximum(), queue.bytes_max()), (300, 100));
+        queue.raise_maximum(50);
+        assert_eq!(queue.bytes_max(), 100);
+        queue.raise_maximum(300);
+        assert_eq!(queue.bytes_max(), 300);
+    }
 }

@@ -107,3 +107,91 @@ impl Router {
 pub fn identity(traffic: TrafficId, number: u64) -> u64 {
     mix(mix(traffic.index() as u64) ^ number)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clearway_topology::LeafSpine;
+
+    const POLICIES: [Policy; 6] = [
+        Policy::SymmetricEcmp,
+        Policy::Ecmp,
+        Policy::Ns2Xpass,
+        Policy::Spray,
+        Policy::Entropy,
+        Policy::Adaptive,
+    ];
+
+    /// Two leaves of two hosts each below two spines, and the router of a policy.
+    fn leaves(policy: Policy) -> (Model, Router) {
+        let tree = LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 2, ..LeafSpine::default() };
+        let mut model = crate::ports::network_for(tree.build().unwrap(), []).unwrap();
+        model.routing = policy;
+        let router = Router::new(&model);
+        (model, router)
+    }
+
+    #[test]
+    fn packets_are_spread_and_paths_are_symmetric_by_the_policies_that_say_so() {
+        let all = POLICIES.map(|policy| leaves(policy).1);
+        assert_eq!(all.each_ref().map(Router::is_spread), [false, false, false, true, true, true]);
+        assert_eq!(all.each_ref().map(Router::is_symmetric), [true, false, true, false, false, false]);
+    }
+
+    #[test]
+    fn a_key_depends_on_seed_entry_and_number_or_is_the_number_that_ns_2_hashes() {
+        let entry = TrafficId::from_index;
+        let (mut model, router) = leaves(Policy::Ecmp);
+        let key = router.key(entry(0), 5);
+        assert!(key != router.key(entry(1), 5) && key != router.key(entry(0), 6));
+        assert_eq!(key, mix(model.seed ^ identity(entry(0), 5)));
+        model.seed += 1;
+        assert_ne!(key, Router::new(&model).key(entry(0), 5));
+        let ns2 = leaves(Policy::Ns2Xpass).1;
+        assert_eq!([ns2.key(entry(0), 5), ns2.key(entry(2), 5)], [5, (2 << 24) + 5]);
+    }
+
+    #[test]
+    fn the_way_back_is_the_way_forth_backwards_where_paths_are_symmetric_and_else_has_a_choice_of_its_own() {
+        for policy in [Policy::SymmetricEcmp, Policy::Ecmp] {
+            let (model, mut router) = leaves(policy);
+            let is_backwards = |key| {
+                let [forth, back] = router.both_ways(&model.topology, NodeId(0), NodeId(3), key);
+                assert_eq!((forth.len(), back.len()), (4, 4));
+                let owners = |ports: &[PortId]| [ports[0], ports[3]].map(|port| model.topology.port(port));
+                assert_eq!([owners(forth)[0].from, owners(forth)[1].to], [NodeId(0), NodeId(3)]);
+                assert_eq!([owners(back)[0].from, owners(back)[1].to], [NodeId(3), NodeId(0)]);
+                back.iter().rev().map(|port| port.reverse()).eq(forth.iter().copied())
+            };
+            let count = (0..64).map(mix).map(is_backwards).filter(|is| *is).count();
+            // Of two spines, a way back that is chosen by itself takes the same in about half of the cases.
+            let expected = if policy == Policy::Ecmp { 16..49 } else { 64..65 };
+            assert!(expected.contains(&count), "{policy:?}: {count} of 64");
+        }
+    }
+
+    #[test]
+    fn a_flow_whose_host_is_cut_off_keeps_the_paths_of_the_whole_network_and_others_avoid_what_is_down() {
+        for policy in [Policy::SymmetricEcmp, Policy::Spray] {
+            let (model, mut router) = leaves(policy);
+            let topology = &model.topology;
+            let count =
+                |router: &mut Router, from, to| router.find(topology, NodeId(from), NodeId(to), 0).1.count;
+            let ports = |router: &mut Router, to| {
+                let shares = router.shares(topology, NodeId(0), NodeId(to));
+                shares.iter().map(|(port, _)| *port).collect::<Vec<_>>()
+            };
+            let all = ports(&mut router, 3);
+            let up = topology.port_between(topology.node("leaf0").unwrap(), topology.node("spine0").unwrap());
+            router.set_up(topology, up.unwrap(), false);
+            assert!(!ports(&mut router, 3).contains(&up.unwrap()) && all.contains(&up.unwrap()));
+            assert!(!router.both_ways(topology, NodeId(0), NodeId(3), 7)[0].contains(&up.unwrap()));
+            router.set_up(topology, up.unwrap(), true);
+            let before = count(&mut router, 0, 3);
+            router.set_up(topology, topology.ports_of(NodeId(0))[0], false);
+            assert_eq!(ports(&mut router, 3), all);
+            assert_eq!(count(&mut router, 0, 3), before);
+            assert_eq!(router.both_ways(topology, NodeId(0), NodeId(3), 7)[0].len(), 4);
+        }
+    }
+}

@@ -465,3 +465,13 @@ fn data_is_marked_as_its_settings_say() {
     let telemetry = Flags::TELEMETRY.with(Flags::EXTRA);
     assert_eq!(flags(|config| (config.telemetry, config.stamp) = (true, 42)), (telemetry, 1090));
 }
+
+#[test]
+fn the_gauges_are_the_window_and_the_rate_of_the_law_and_a_window_without_a_limit_is_none() {
+    let bench = Bench::new(Recovery::GoBackN, 10, 4);
+    let gauges = bench.sender.gauges();
+    assert_eq!((gauges.cwnd, gauges.rate), (4_000.0, 8e9));
+    assert!(gauges.srtt.is_nan(), "{gauges:?}");
+    let unlimited = Bench::<false>::with(&config(Recovery::GoBackN), 10 * S, crate::rdma::law::UNLIMITED);
+    assert!(unlimited.sender.gauges().cwnd.is_nan());
+}

@@ -178,6 +178,10 @@ mod tests {
             assert!(sender.poll_transmit(&mut cx).is_some());
             sender.handle_packet(&ack, &Extra::default(), &mut cx);
             assert_eq!(sender.is_paced(), is_paced, "{p_a} and a draw of {draw}");
+            // A flow that the pacer took on shows the pacer's rate, and another one that of its window.
+            let (shown, of_tcp) = (sender.gauges(), sender.tcp.gauges());
+            assert_eq!(shown.cwnd, of_tcp.cwnd);
+            assert_eq!(shown.rate == sender.pacer.rate() && shown.rate != of_tcp.rate, is_paced, "{shown:?}");
         }
     }
 
@@ -216,5 +220,20 @@ mod tests {
         }
         assert_eq!(sent, 15, "a window of 20, of which 5 are in flight");
         assert!(last > Time::ZERO + Span::from_us(110), "{last:?}");
+    }
+
+    #[test]
+    fn a_flow_that_opens_a_connection_sends_the_question_of_tcp_once_and_no_data_before_the_answer() {
+        let framing = Framing::ETHERNET;
+        let env = Env { established: false, ..Env::for_test(Rate::gbps(10), Span::from_us(100), framing) };
+        let mut params = HullParams::default();
+        params.set("handshake", "true").unwrap();
+        let mut sender = Hull::sender(&params, &env);
+        let (mut rng, mut stats) = (Rng::stream(1, Entity::Sender, 1), Stats::default());
+        let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };
+        sender.write(100_000, &mut cx);
+        let mut asks = || sender.poll_control(&mut Extra::default(), &mut cx).map(|packet| packet.header);
+        assert_eq!((asks(), asks()), (Some(Header::Syn), None));
+        assert!(!sender.wants_transmit(Time::ZERO));
     }
 }

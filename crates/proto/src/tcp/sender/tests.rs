@@ -277,3 +277,16 @@ fn a_retransmission_gives_a_measurement_of_its_own_rfc_6298_section_3() {
     bench.at_us(10_100).ack(1, Flags::LAST, &[]);
     assert_eq!(bench.sender.srtt(), Span::from_us(100));
 }
+
+#[test]
+fn the_gauges_are_the_window_the_smoothed_round_trip_and_one_window_in_each_of_these() {
+    let mut bench = Bench::new(50, &[], Ecn::Off);
+    let gauges = bench.sender.gauges();
+    assert_eq!(gauges.cwnd, 10_000.0);
+    assert!(gauges.rate.is_nan() && gauges.srtt.is_nan(), "no round trip was measured: {gauges:?}");
+    bench.sends();
+    bench.at_us(100).plain_ack(2);
+    let gauges = bench.sender.gauges();
+    assert_eq!((gauges.cwnd, gauges.srtt), (12_000.0, 100e-6));
+    assert!((gauges.rate - 960e6).abs() < 1.0, "12,000 bytes in each 100 us: {gauges:?}");
+}

@@ -319,3 +319,25 @@ fn sleek_probes_a_path_that_is_silent_and_repeats_what_is_missing_if_there_is_no
     sender.hear(answer.with_flags(OF_PROBE));
     assert_eq!(psns(&sender.send()), [8, 9]);
 }
+
+#[test]
+fn the_gauge_of_a_window_is_that_of_a_sender_with_one() {
+    let by_window = sender::<NsccParams>(&htsim(), 10_000_000);
+    assert_eq!(by_window.end.gauges().cwnd, 262_926.0);
+    assert!(sender::<RcccParams>(&htsim(), 10_000_000).end.gauges().cwnd.is_nan());
+}
+
+#[test]
+fn a_value_is_used_again_once_a_first_window_of_packets_has_taken_others_in_turn() {
+    let mut params: NsccParams = htsim();
+    params.common.entropy = EntropyPolicy::RepsLegacy;
+    params.common.paths = EntropyValues::new(256).unwrap();
+    let mut sender = sender::<NsccParams>(&params, 10_000_000);
+    let first = sender.send();
+    assert_eq!(first.len(), 63, "the window is far shorter than the list of values");
+    sender.now = at(14.0);
+    // An acknowledgement carries the value of the packet that it acknowledges.
+    sender.hear(Packet::control(ack(1, 0, 4150), 64, sender.now).with_tag(first[0].tag()));
+    let next = sender.send();
+    assert_eq!((next.len(), next[0].tag()), (1, first[0].tag()), "that of the packet that proved good");
+}

@@ -164,7 +164,7 @@ mod tests {
     use crate::net::slab::RoutedPacket;
     use clearway_proto::Header;
     use clearway_proto::port::{MarkAt, TrimConfig, TrimVictim};
-    use clearway_topology::LeafSpine;
+    use clearway_topology::{LeafSpine, NodeId};
     use clearway_units::{Bytes, Span, Time};
 
     /// The limit of the queue of data.
@@ -302,6 +302,47 @@ mod tests {
             assert_eq!(lengths(&net, port), [0, 0]);
             // The first found the port idle, the second leaves two behind, the third one, and that is the threshold.
             assert_eq!(ids.map(|id| net.slab[id].packet.flags.has(Flags::ECN_CE)), marked);
+        }
+    }
+
+    #[test]
+    fn each_packet_that_comes_counts_once_and_the_newest_that_is_cut_once_more() {
+        let with_way_back = |net: &mut Network, model: &Model, port: PortId| {
+            // The way back of the data of the flow leads over the reverse of the port, and on to its sender.
+            let host = model.topology.ports_of(NodeId(0))[0].reverse();
+            let back = net.paths.add(&[port.reverse(), host]);
+            net.notified.open(Id::from_index(0), Some((back, ClassId::FIRST)));
+            host
+        };
+        for (victim, returns, memory) in [
+            (TrimVictim::Arriving, false, None),
+            (TrimVictim::Arriving, true, None),
+            (TrimVictim::Coin, false, None),
+            (TrimVictim::Coin, true, None),
+            (TrimVictim::Coin, false, Some(100_000)),
+            (TrimVictim::Coin, true, Some(100_000)),
+        ] {
+            let mut model = model(victim, 4);
+            model.switch.classes[0].trim.as_mut().unwrap().config.returns = returns;
+            model.switch.shared = memory.map(|size| SharedBuffer { size: Bytes::new(size), alpha: 1.0 });
+            let (mut net, port) = (Network::new(&model), port(&model, false));
+            let by = with_way_back(&mut net, &model, port);
+            let mut newest_cut = 0;
+            for number in 1..=40 {
+                let mut routed = RoutedPacket::for_test(1_000);
+                routed.packet.header = Header::data(number);
+                let id = net.slab.insert(routed);
+                hand_aside(&mut net, port, id);
+                let newest = net.queues.nth(net.ports[port].queues, 0).queue.last();
+                let waits = newest.and_then(|newest| net.slab[newest].packet.header.offset());
+                newest_cut += u64::from(number > 4 && waits == Some(number));
+            }
+            let case = format!("{victim:?} {returns} {memory:?}: {newest_cut} of those that waited were cut");
+            assert_eq!(newest_cut > 0, victim == TrimVictim::Coin, "{case}");
+            assert_eq!(net.look(port).came(), 40 + newest_cut, "{case}");
+            // Of 36 headers the queue holds four, and the others go back or are lost.
+            let lost = net.look(port).drops()[DropReason::Buffer];
+            assert_eq!((lost, net.look(by).came()), if returns { (0, 32) } else { (32, 0) }, "{case}");
         }
     }
 
