@@ -200,6 +200,23 @@ fn data_that_may_leave_while_the_nic_sends_a_question_leaves_behind_it() {
     pair.finish();
 }
 
+/// The first packets get lost, among them the one without data that tells where the flow ends: so the data before it, once it is
+/// repeated, tells the end first.
+#[test]
+fn an_end_that_repeated_data_has_told_is_told_no_more_and_the_flow_ends() {
+    let port = Some(PortConfig { rate: Rate::gbps(5), buffer: 1_600, mark_above: 800 });
+    let to_receiver = Wire { port, ..Wire::default() };
+    let network = Network { instant: false, established: false, to_receiver, ..Network::default() };
+    for name in ["ndp", "eqds", "uec-nscc", "uec-rccc", "uec"] {
+        let transport = AnyTransport::by_name(name).expect("a transport that numbers its packets");
+        for lost in 0..10 {
+            let all = Step::Next(Way::ToReceiver, Fate::Lose, lost);
+            let steps = [all, Step::Write(0, 1), Step::Advance(Span::from_ns(10_269))];
+            play(&transport, &network, &steps).finish();
+        }
+    }
+}
+
 #[test]
 fn forged_packets_neither_crash_an_end_nor_make_it_spin() {
     let forged = (0..FLOWS, any::<usize>(), any::<u64>())

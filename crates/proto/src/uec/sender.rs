@@ -187,6 +187,9 @@ impl Sender {
         }
         self.in_flight -= new as i64;
         self.take(next, from, map);
+        if packet.flags.has(Flags::LAST) {
+            self.take_end();
+        }
         self.feed(packet.tag().entropy, if marked { Feedback::Ecn } else { Feedback::Good }, now);
         let mut delay = None;
         if let Some(window) = &mut self.window {
