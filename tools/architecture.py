@@ -131,9 +131,8 @@ def rooms() -> str:
         width = widths.get(name, 79)
         picture.box(left, 378, width, 40, name)
         left += width + 6
-    picture.box(
-        46, 430, 1088, 46, "ground", "packet, endpoint, needs, transport, agent, order, mechanism, entropy, port, ranges, rng"
-    )
+    ground = "packet, endpoint, needs, transport, agent, order, mechanism, entropy, port, ranges, rng"
+    picture.box(46, 430, 1088, 46, "ground", ground)
     picture.arrow("M590 490V522")
 
     picture.box(30, 524, 300, 52, "crates/topology", "shapes, files, routing", kind="ground")

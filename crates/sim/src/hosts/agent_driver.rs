@@ -27,26 +27,6 @@ impl Hosts {
         standing
     }
 
-    /// Drives the sending end of a flow that has an agent.
-    #[inline(never)]
-    pub(super) fn drive_sender_behind_agent(
-        &mut self,
-        slot: FlowSlot,
-        id: AgentId,
-        input: Input<'_>,
-        net: &mut Network,
-    ) -> Option<Standing> {
-        self.drive_sender_by(slot, Some(id), input, net)
-    }
-
-    /// Asks the agent that sees the data of a flow, if there is one, after a packet passed.
-    #[inline(always)]
-    pub(super) fn ask_agent_that_sees(&mut self, slot: FlowSlot, net: &mut Network) {
-        if let Some(id) = self.agents.that_sees(slot) {
-            self.ask_agent(id, net);
-        }
-    }
-
     /// Sends what an agent sends now, and sees to it that the agent is woken for the rest. What it holds is not yet sent: it
     /// stands in no book.
     #[inline(never)]

@@ -169,7 +169,7 @@ impl Hosts {
         } else {
             pipeline::transmit_pulled(net, port, class, pulled.id);
         }
-        self.ask_agent_that_sees(slot, net);
+        ask_agent_that_sees(self, slot, net);
         pulled.port == port
     }
 
@@ -177,59 +177,9 @@ impl Hosts {
     #[inline]
     pub fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> Option<Standing> {
         match self.agents.of_sender(slot) {
-            None => self.drive_sender_by(slot, None, input, net),
-            Some(agent) => self.drive_sender_behind_agent(slot, agent, input, net),
+            None => drive_sender_by(self, slot, None, input, net),
+            Some(agent) => drive_sender_behind_agent(self, slot, agent, input, net),
         }
-    }
-
-    /// As [`Hosts::drive_sender`], where it is known whether an agent stands before the end: code without one is short.
-    #[inline(always)]
-    pub(super) fn drive_sender_by(
-        &mut self,
-        slot: FlowSlot,
-        id: Option<AgentId>,
-        input: Input<'_>,
-        net: &mut Network,
-    ) -> Option<Standing> {
-        let (sending, protocols) = self.senders.with_protocols(slot)?;
-        if !input.is_of_host() {
-            let now = net.now();
-            net.nic(net.paths.first_port(sending.end.route)).settle_through(now);
-        }
-        let mut passed = None;
-        let mut agent = id.map(|id| self.agents.get_mut(id));
-        let input = match &mut agent {
-            None => Some(input),
-            Some(agent) => agent.show(&mut sending.end, slot, sending.written, input, &mut passed, net),
-        };
-        let Some(input) = input else {
-            self.ask_agent(id?, net);
-            return None;
-        };
-        let is_cut = matches!(input, Input::Truncate);
-        let standing = sending.drive(protocols, slot, input, net, agent.as_mut().map(|host| &mut host.agent));
-        if let Some(host) = agent.filter(|_| is_cut) {
-            host.agent.handle_length(slot.to_bits(), standing.total, true, net.now());
-        }
-        if standing.wants_transmit {
-            let (port, class) = (net.paths.first_port(sending.end.route), sending.end.classes.data);
-            if sending.end.in_turn {
-                self.senders.reorder(slot, port, class, net);
-            } else {
-                sending.end.in_turn = true;
-                self.take_turn(port, class, slot, net);
-            }
-        }
-        if standing.wants_unscheduled {
-            self.want_unscheduled(slot, net);
-        }
-        if standing.has_finished {
-            self.finished.push(slot);
-        }
-        if let Some(id) = id {
-            self.ask_agent(id, net);
-        }
-        Some(standing)
     }
 
     /// A flow takes its turn at a port, which is at once if nothing else is to be sent there.
@@ -287,7 +237,7 @@ impl Hosts {
             }
             has_more = pulled.more;
             pipeline::hand_aside(net, pulled.port, pulled.id);
-            self.ask_agent_that_sees(slot, net);
+            ask_agent_that_sees(self, slot, net);
         }
     }
 
@@ -356,47 +306,73 @@ impl Hosts {
     }
 }
 
-impl Delay {
-    /// Returns the least and the largest delay.
-    pub fn ends(&self) -> (Span, Span) {
-        match self {
-            Delay::Fixed(span) => (*span, *span),
-            Delay::Uniform(low, high) => (*low, *high),
-            Delay::Quantiles(points) => {
-                let delay = |end: Option<&(f64, Span)>| end.map_or(Span::ZERO, |(_, delay)| *delay);
-                (delay(points.first()), delay(points.last()))
-            }
+/// As [`Hosts::drive_sender`], where it is known whether an agent stands before the end: code without one is short.
+#[inline(always)]
+fn drive_sender_by(
+    hosts: &mut Hosts,
+    slot: FlowSlot,
+    id: Option<AgentId>,
+    input: Input<'_>,
+    net: &mut Network,
+) -> Option<Standing> {
+    let (sending, protocols) = hosts.senders.with_protocols(slot)?;
+    if !input.is_of_host() {
+        let now = net.now();
+        net.nic(net.paths.first_port(sending.end.route)).settle_through(now);
+    }
+    let mut passed = None;
+    let mut agent = id.map(|id| hosts.agents.get_mut(id));
+    let input = match &mut agent {
+        None => Some(input),
+        Some(agent) => agent.show(&mut sending.end, slot, sending.written, input, &mut passed, net),
+    };
+    let Some(input) = input else {
+        hosts.ask_agent(id?, net);
+        return None;
+    };
+    let is_cut = matches!(input, Input::Truncate);
+    let standing = sending.drive(protocols, slot, input, net, agent.as_mut().map(|host| &mut host.agent));
+    if let Some(host) = agent.filter(|_| is_cut) {
+        host.agent.handle_length(slot.to_bits(), standing.total, true, net.now());
+    }
+    if standing.wants_transmit {
+        let (port, class) = (net.paths.first_port(sending.end.route), sending.end.classes.data);
+        if sending.end.in_turn {
+            hosts.senders.reorder(slot, port, class, net);
+        } else {
+            sending.end.in_turn = true;
+            hosts.take_turn(port, class, slot, net);
         }
     }
-
-    /// Returns the mean of the distribution, in seconds.
-    pub fn mean_s(&self) -> f64 {
-        let middle = |low: Span, high: Span| (low.as_secs_f64() + high.as_secs_f64()) / 2.0;
-        match self {
-            Delay::Fixed(span) => span.as_secs_f64(),
-            Delay::Uniform(low, high) => middle(*low, *high),
-            Delay::Quantiles(points) => {
-                let pieces =
-                    points.windows(2).map(|ends| (ends[1].0 - ends[0].0, middle(ends[0].1, ends[1].1)));
-                pieces.map(|(share, mean)| share * mean).sum()
-            }
-        }
+    if standing.wants_unscheduled {
+        hosts.want_unscheduled(slot, net);
     }
+    if standing.has_finished {
+        hosts.finished.push(slot);
+    }
+    if let Some(id) = id {
+        hosts.ask_agent(id, net);
+    }
+    Some(standing)
+}
 
-    /// Draws a delay from the distribution.
-    fn draw(&self, rng: &mut Rng) -> Span {
-        match self {
-            Delay::Fixed(span) => *span,
-            Delay::Uniform(low, high) => *low + rng.span_up_to(*high - *low),
-            Delay::Quantiles(points) => {
-                let at = rng.unit();
-                let above =
-                    points.partition_point(|(probability, _)| *probability <= at).clamp(1, points.len() - 1);
-                let ((p0, low), (p1, high)) = (points[above - 1], points[above]);
-                let share = if p1 > p0 { (at - p0) / (p1 - p0) } else { 0.0 };
-                low + (high - low).mul_f64(share.clamp(0.0, 1.0))
-            }
-        }
+/// Drives the sending end of a flow that has an agent.
+#[inline(never)]
+fn drive_sender_behind_agent(
+    hosts: &mut Hosts,
+    slot: FlowSlot,
+    id: AgentId,
+    input: Input<'_>,
+    net: &mut Network,
+) -> Option<Standing> {
+    drive_sender_by(hosts, slot, Some(id), input, net)
+}
+
+/// Asks the agent that sees the data of a flow, if there is one, after a packet passed.
+#[inline(always)]
+fn ask_agent_that_sees(hosts: &mut Hosts, slot: FlowSlot, net: &mut Network) {
+    if let Some(id) = hosts.agents.that_sees(slot) {
+        hosts.ask_agent(id, net);
     }
 }
 
@@ -442,37 +418,5 @@ mod tests {
             }
         }
         assert_eq!(hosts.is_large(), CAN_FETCH);
-    }
-
-    #[test]
-    fn the_mean_and_the_ends_of_a_delay_are_those_of_what_is_drawn() {
-        let [low, middle, high] = [1, 2, 10].map(Span::from_us);
-        for (delay, least, mean_s) in [
-            (Delay::Fixed(high), high, 10e-6),
-            (Delay::Uniform(low, high), low, 5.5e-6),
-            // Nine tenths of 1.5 us, and a tenth of 6 us.
-            (Delay::Quantiles(vec![(0.0, low), (0.9, middle), (1.0, high)]), low, 1.95e-6),
-        ] {
-            assert_eq!(delay.ends(), (least, high), "{delay:?}");
-            assert!((delay.mean_s() - mean_s).abs() < 1e-15, "{delay:?}: {} s", delay.mean_s());
-            let mut rng = Rng::stream(1, Entity::Host, 0);
-            let drawn: f64 = (0..10_000).map(|_| delay.draw(&mut rng).as_secs_f64()).sum();
-            assert!((drawn / 1e4 / mean_s - 1.0).abs() < 0.03, "{delay:?}: {drawn}");
-        }
-    }
-
-    #[test]
-    fn delays_are_drawn_from_their_distribution() {
-        let mut rng = Rng::stream(1, Entity::Host, 0);
-        let [low, middle, high] = [1, 2, 10].map(Span::from_us);
-        assert_eq!(Delay::Fixed(low).draw(&mut rng), low);
-        let uniform: Vec<Span> = (0..1000).map(|_| Delay::Uniform(low, high).draw(&mut rng)).collect();
-        assert!(uniform.iter().all(|&delay| low <= delay && delay <= high));
-        let mean = uniform.iter().copied().sum::<Span>().as_secs_f64() / 1000.0;
-        assert!((mean - 5.5e-6).abs() < 3e-7, "{mean} s");
-        let quantiles = Delay::Quantiles(vec![(0.0, low), (0.9, middle), (1.0, high)]);
-        let drawn: Vec<Span> = (0..1000).map(|_| quantiles.draw(&mut rng)).collect();
-        let above = drawn.iter().filter(|&&delay| delay > middle).count();
-        assert!((70..130).contains(&above), "{above} of 1000 above the 90 % quantile");
     }
 }

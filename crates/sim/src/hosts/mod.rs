@@ -9,11 +9,13 @@
 //! | `turns.rs` | the places of flows among those that wait at a NIC, by the order of their class |
 //! | `parking.rs` | flows that their port's wake-up serves, instead of one of their own |
 //! | `agents.rs`, `agent_driver.rs` | agents between the ends of a host and its NIC, and how they are driven |
+//! | `delay.rs` | the time that a host takes to look at a packet |
 //! | `recut.rs` | the hosts of a run that goes on in other parts |
 //! | `driver.rs` | [`Hosts`], which owns all of these: packets that arrive, turns to send, timers |
 
 mod agent_driver;
 mod agents;
+mod delay;
 mod drive;
 mod driver;
 mod ends;
