@@ -17,12 +17,17 @@ BASELINE = REPOSITORY / "tools" / "bench" / "baseline.json"
 
 
 def build(
-    folder: Path, *, cpu_s: float = 1.0, rustc: str = "rustc 0.0.0", cases: tuple[str, ...] = ("bare-2", "web-2")
+    folder: Path,
+    *,
+    cpu_s: float = 1.0,
+    rustc: str = "rustc 0.0.0",
+    kind: str = "plain",
+    cases: tuple[str, ...] = ("bare-2", "web-2"),
 ) -> Path:
     """A program that answers as a build does whose cases all take the same time."""
     folder.mkdir(parents=True)
     listed = {
-        "build": "plain",
+        "build": kind,
         "commit": "0123456789abcdef",
         "rustc": rustc,
         "cases": [{"name": name, "bare": None, "alone": None, "long": False, "counted_at": 0.0} for name in cases],
@@ -95,7 +100,7 @@ def test_counts_that_grow_by_more_than_three_percent_fail(
     tmp_path: Path, factor: float, passes: bool, says: str
 ) -> None:
     known = json.loads(BASELINE.read_text("utf-8"))
-    program = build(tmp_path / "this", rustc=known["rustc"], cases=tuple(known["instructions"]))
+    program = build(tmp_path / "this", rustc=known["rustc"], kind=known["kind"], cases=tuple(known["instructions"]))
     done = tool("count", "--program", program, path=counts(tmp_path / "bin", factor))
     assert (done.returncode == 0) == passes, done.stdout + done.stderr
     assert says in done.stdout
