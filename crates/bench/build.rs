@@ -19,11 +19,11 @@ fn main() {
     }
     let flags =
         std::env::var_os("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default().into_string().unwrap_or_default();
-    let is_unlinked = std::env::var_os("CARGO_PROFILE_RELEASE_LTO").is_some_and(|lto| lto == "off");
+    let lacks_lto = std::env::var_os("CARGO_PROFILE_RELEASE_LTO").is_some_and(|lto| lto == "off");
     let build = match (flags.contains("profile-use"), flags.contains("profile-generate")) {
         (true, _) => "profile-guided",
         (_, true) => "instrumented",
-        _ if is_unlinked => "plain, without link-time optimisation",
+        _ if lacks_lto => "plain, without link-time optimisation",
         _ => "plain",
     };
     println!("cargo:rustc-env=CLEARWAY_BUILD={build}");

@@ -155,7 +155,7 @@ impl Hosts {
         let agents = &mut self.agents;
         let Some(pulled) = sending.pull(protocols, slot, class, net, agents) else { return false };
         if pulled.more {
-            self.senders.wait(slot, port, nic, class, net);
+            self.senders.wait(slot, nic, class, net);
         } else if let Some(at) = pulled.parks_until {
             net.nics[nic].park(class, slot, at);
             net.parked_until = net.parked_until.max(at);
@@ -218,7 +218,7 @@ impl Hosts {
         let nic = net.nic(port);
         nic.settle_before(now);
         let nic = net.ports[port].nic.expect("a host's port has a NIC");
-        self.senders.wait(slot, port, nic, class, net);
+        self.senders.wait(slot, nic, class, net);
         self.use_port(port, net);
     }
 

@@ -88,7 +88,7 @@ impl Sending {
         let parks = turn != Time::MAX
             && !is_unscheduled
             && end.may_park(turn, other, port, packet.wire.into(), net)
-            && net.order_of_flows(port, class) == Order::InTurn;
+            && net.orders[class] == Order::InTurn;
         if parks {
             end.in_turn = true;
         } else {

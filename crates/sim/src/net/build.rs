@@ -25,7 +25,7 @@ use crate::ids::{ClassId, Id, IdVec, PartId, QueueId};
 use crate::model::{Class, Model, PortModel, Traffic};
 use crate::trace::Recorder;
 use clearway_proto::port::{MarkAt, Trimmer};
-use clearway_proto::{AnyMechanismConfig, Entity, Order, Rng};
+use clearway_proto::{AnyMechanismConfig, Entity, Rng};
 use clearway_topology::routing::Policy;
 use clearway_topology::{NodeId, PortId};
 use clearway_units::{Bytes, Span, Time};
@@ -64,7 +64,7 @@ impl Network {
             plain: IdVec::new(),
             credits: Credits::new(model),
             nics: Nics::new(),
-            orders_flows: false,
+            orders: model.orders().into_iter().collect(),
             parked_until: Time::ZERO,
             arbiter: Arbiter::new(model),
             lone_class: None,
@@ -86,8 +86,6 @@ impl Network {
         net.paths.tables.keeps_paths = model.routing == Policy::Entropy;
         net.lone_class = net.arbiter.only(false).filter(|_| matches!(net.memory, Memory::Apart));
         let may_be_plain = net.may_be_plain(model);
-        let orders = model.orders();
-        net.orders_flows = orders.iter().any(|&order| order != Order::InTurn);
         for (number, port) in topology.ports().iter().enumerate() {
             let id = PortId::from_index(number);
             let made = if !is_here(port.from) {
@@ -95,7 +93,7 @@ impl Network {
             } else if may_be_plain[id] && !model.topology.is_host(port.from) {
                 net.build_plain_port(model, id, port)
             } else {
-                net.build_port(model, &orders, id, port)
+                net.build_port(model, id, port)
             };
             net.ports.push(made);
         }
@@ -158,13 +156,7 @@ impl Network {
     }
 
     /// A port that is not plain, whose parts are added to the network.
-    fn build_port(
-        &mut self,
-        model: &Model,
-        orders: &[Order],
-        id: PortId,
-        port: &clearway_topology::Port,
-    ) -> Port {
+    fn build_port(&mut self, model: &Model, id: PortId, port: &clearway_topology::Port) -> Port {
         let is_host = model.topology.is_host(port.from);
         let kind: &PortModel = if is_host { &model.host.port } else { &model.switch };
         let queues = QueueId::from_index(self.queues.len());
@@ -176,7 +168,7 @@ impl Network {
         made.credits = kind.credit.map(|limit| self.credits.add_port(limit, kind, port.rate, stream));
         made.special.instance = self.instance(is_host, made.credits.is_some());
         if is_host {
-            made.nic = Some(self.nics.push(Nic::new(orders)));
+            made.nic = Some(self.nics.push(Nic::new(self.orders.len())));
             made.control.set(ControlWork::QUEUES_DATA, model.host.queues_data);
             return made;
         }

@@ -56,8 +56,8 @@ pub struct Network {
     pub(super) credits: Credits,
     /// The NICs of hosts.
     pub nics: Nics,
-    /// Whether some class of data at NICs has another order than that flows take turns.
-    pub(super) orders_flows: bool,
+    /// The order of the flows of each class at NICs.
+    pub orders: IdVec<ClassId, Order>,
     /// The latest end of a pace for which a flow was ever parked at its NIC.
     pub parked_until: Time,
     /// The turns of classes of data that share a port.
@@ -152,15 +152,6 @@ impl Network {
             out.wake_at = at;
             self.agenda.at_port(port, at, EventKind::Wake(port));
         }
-    }
-
-    /// Returns the order of the flows of a class at a host's port.
-    #[inline(always)]
-    pub fn order_of_flows(&self, port: PortId, class: ClassId) -> Order {
-        if !self.orders_flows {
-            return Order::InTurn;
-        }
-        self.nics[self.ports[port].nic.expect("a host's port has a NIC")].order(class)
     }
 
     /// Returns the NIC behind a host's port.

@@ -1,30 +1,23 @@
 //! NICs: the flows of a host that wait to send a data packet, each class in the order that its transports ask for.
 
 use crate::ids::{ClassId, FlowSlot, IdVec, NicId};
-use clearway_proto::Order;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The flows of a host's port that have data to send, by class. A flow stands there at most once for each class. In a
-/// class with an order other than [`Order::InTurn`] flows stand by their keys, which the driver of the hosts asks for: the
+/// class with an order other than [`Order::InTurn`](clearway_proto::Order::InTurn) flows stand by their keys, which the driver of the hosts asks for: the
 /// lowest goes first, and flows of one key take turns.
 ///
 /// A flow whose pace ends just before its own frame has left is *parked* here, instead of being woken for its pace when
 /// the port can't send yet: it joins the others at the end of its pace, but only when somebody looks.
 #[derive(Serialize, Deserialize)]
 pub struct Nic {
-    ready: IdVec<ClassId, Ready>,
+    /// The flows of each class that may send now, the next one first.
+    ready: IdVec<ClassId, VecDeque<Turn>>,
     /// The number of flows that wait, the one that is parked included.
     waiting: usize,
     parked: Option<Parked>,
-}
-
-/// The flows of a class that may send now, the next one first.
-#[derive(Clone, Serialize, Deserialize)]
-struct Ready {
-    order: Order,
-    turns: VecDeque<Turn>,
 }
 
 /// A flow that waits for its turn.
@@ -49,34 +42,26 @@ pub struct Parked {
 pub type Nics = IdVec<NicId, Nic>;
 
 impl Nic {
-    /// Returns a NIC whose classes have these orders, for which no flow waits.
-    pub fn new(orders: &[Order]) -> Nic {
-        let ready = |&order: &Order| Ready { order, turns: VecDeque::new() };
-        Nic { ready: orders.iter().map(ready).collect(), waiting: 0, parked: None }
-    }
-
-    /// Returns the order of a class.
-    #[inline(always)]
-    pub fn order(&self, class: ClassId) -> Order {
-        self.ready[class].order
+    /// Returns a NIC with so many classes, for which no flow waits.
+    pub fn new(classes: usize) -> Nic {
+        Nic { ready: (0..classes).map(|_| VecDeque::new()).collect(), waiting: 0, parked: None }
     }
 
     /// Returns the number of flows of a class that wait for their turn.
     pub fn waiting(&self, class: ClassId) -> u32 {
-        self.ready[class].turns.len() as u32
+        self.ready[class].len() as u32
     }
 
-    /// Puts a flow behind all others of its class, whose order is [`Order::InTurn`].
+    /// Puts a flow behind all others of its class, whose flows take turns.
     #[inline(always)]
     pub fn push(&mut self, class: ClassId, flow: FlowSlot) {
-        debug_assert_eq!(self.order(class), Order::InTurn, "other orders ask for a key");
-        self.ready[class].turns.push_back(Turn { flow, key: 0 });
+        self.ready[class].push_back(Turn { flow, key: 0 });
         self.waiting += 1;
     }
 
     /// Puts a flow behind those of its class whose keys are not larger.
     pub fn push_by_key(&mut self, class: ClassId, flow: FlowSlot, key: u64) {
-        let turns = &mut self.ready[class].turns;
+        let turns = &mut self.ready[class];
         let at = turns.partition_point(|turn| turn.key <= key);
         turns.insert(at, Turn { flow, key });
         self.waiting += 1;
@@ -84,7 +69,7 @@ impl Nic {
 
     /// Moves a flow that waits in a class, if it does, to where it belongs by its present key.
     pub fn rekey(&mut self, class: ClassId, flow: FlowSlot, key: u64) {
-        let turns = &mut self.ready[class].turns;
+        let turns = &mut self.ready[class];
         let Some(at) = turns.iter().position(|turn| turn.flow == flow) else { return };
         if turns[at].key != key {
             turns.remove(at);
@@ -105,7 +90,7 @@ impl Nic {
     #[inline]
     pub fn settle_before(&mut self, time: Time) {
         if let Some(parked) = self.parked.take_if(|parked| parked.at < time) {
-            self.ready[parked.class].turns.push_back(Turn { flow: parked.flow, key: 0 });
+            self.ready[parked.class].push_back(Turn { flow: parked.flow, key: 0 });
         }
     }
 
@@ -129,7 +114,7 @@ impl Nic {
     /// Takes the flow whose turn it is.
     #[inline]
     pub fn pop(&mut self, class: ClassId) -> Option<FlowSlot> {
-        let turn = self.ready[class].turns.pop_front()?;
+        let turn = self.ready[class].pop_front()?;
         self.waiting -= 1;
         Some(turn.flow)
     }
@@ -151,7 +136,7 @@ impl Nic {
         if self.parked.is_some_and(|parked| (parked.class, parked.flow) == (class, flow)) {
             return self.unpark();
         }
-        let turns = &mut self.ready[class].turns;
+        let turns = &mut self.ready[class];
         self.waiting -= turns.len();
         turns.retain(|turn| turn.flow != flow);
         self.waiting += turns.len();
@@ -166,7 +151,7 @@ impl Nic {
     /// Returns whether a flow waits in a class.
     #[inline]
     pub fn has(&self, class: ClassId) -> bool {
-        !self.ready[class].turns.is_empty()
+        !self.ready[class].is_empty()
     }
 }
 
@@ -179,7 +164,7 @@ mod tests {
     fn flows_take_turns_and_one_that_leaves_is_passed_over() {
         let flows = [0, 1, 2].map(FlowSlot::from_index);
         let class = ClassId::from_index(1);
-        let mut nic = Nic::new(&[Order::InTurn; 2]);
+        let mut nic = Nic::new(2);
         flows.iter().for_each(|&flow| nic.push(class, flow));
         nic.leave(class, flows[1]);
         assert!(nic.has(class) && !nic.has(ClassId::FIRST));
@@ -191,7 +176,7 @@ mod tests {
     fn a_parked_flow_joins_the_others_once_its_pace_has_ended() {
         let [first, parked, last] = [0, 1, 2].map(FlowSlot::from_index);
         let (class, at) = (ClassId::FIRST, Time::from_ps(5));
-        let mut nic = Nic::new(&[Order::InTurn]);
+        let mut nic = Nic::new(1);
         nic.park(class, parked, at);
         nic.settle_before(at);
         assert!(nic.has_any() && !nic.has(class));
@@ -205,7 +190,7 @@ mod tests {
     #[test]
     fn a_parked_flow_is_taken_directly_if_its_pace_has_ended_and_no_other_flow_waits() {
         let (mut nic, class, [parked, other]) =
-            (Nic::new(&[Order::InTurn]), ClassId::FIRST, [3, 4].map(FlowSlot::from_index));
+            (Nic::new(1), ClassId::FIRST, [3, 4].map(FlowSlot::from_index));
         let at = Time::from_ps;
         nic.park(class, parked, at(5));
         assert_eq!(nic.pop_parked(at(5)), None, "its pace has not ended");
@@ -218,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_parked_flow_that_ends_leaves_nothing_behind() {
-        let mut nic = Nic::new(&[Order::InTurn]);
+        let mut nic = Nic::new(1);
         nic.park(ClassId::FIRST, FlowSlot::from_index(3), Time::from_ps(5));
         nic.leave(ClassId::FIRST, FlowSlot::from_index(2));
         assert!(nic.has_any(), "another flow left");
@@ -229,7 +214,7 @@ mod tests {
 
     #[test]
     fn flows_in_an_order_go_by_their_keys_and_take_turns_among_equals() {
-        let (mut nic, class) = (Nic::new(&[Order::FewestRemaining]), ClassId::FIRST);
+        let (mut nic, class) = (Nic::new(1), ClassId::FIRST);
         let flows = [0, 1, 2, 3].map(FlowSlot::from_index);
         for (flow, key) in flows.into_iter().zip([30, 20, 20, 10]) {
             nic.push_by_key(class, flow, key);

@@ -90,7 +90,7 @@ fn take_part(
         mechanisms: _,
         trims: _,
         // These follow from the model.
-        orders_flows: _,
+        orders: _,
         lone_class: _,
         lanes: _,
         at_switches: _,
