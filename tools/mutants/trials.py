@@ -47,7 +47,7 @@ class Stage:
 
 
 def tests(*names: str) -> tuple[str, ...]:
-    """The words that choose files of integration tests."""
+    """The words that choose programs of integration tests."""
     return tuple(word for name in names for word in ("--test", name))
 
 
@@ -66,8 +66,10 @@ Stages = tuple[Stage, ...]
 
 def slow(files: Sequence[str]) -> Stages:
     """Of the slow tests only those of these files, or all if none is named."""
-    named = Stage(f"the tests of `sim` in {', '.join(files)}", (*BOTH, *tests(*files)))
-    return (named,) if files else SLOW
+    # A file is a program of its own, or one of those of a folder's program.
+    of_files = " or ".join(f"binary(={file}) or test(/^{file}::/)" for file in files)
+    words = (*BOTH, "--tests", "-E", f"package(clearway-sim) and kind(test) and ({of_files})")
+    return (Stage(f"the tests of `sim` in {', '.join(files)}", words),) if files else SLOW
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,11 @@
+//! Single transports against closed forms, their papers and their authors' programs.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod expresspass;
+mod hpcc_ns3;
+mod pacc;
+mod pulled_golden;
+mod rdma;
+mod uec_golden;
