@@ -57,13 +57,14 @@ test: build clearwayd ## Runs all tests, and says which it skipped and how to ha
 	cargo test --workspace --doc --locked --quiet
 	$(BIN)/pytest -n auto --dist loadfile
 	$(BIN)/pytest -n 0 -m testbed python/tests/testbed
-	$(if $(LINTED),,$(BIN)/mypy && $(BIN)/python -m mypy.stubtest clearway._clearway)
+	$(if $(LINTED),,$(BIN)/mypy && $(BIN)/python -m mypy.stubtest clearway._clearway --mypy-config-file tools/stubtest.ini)
 	@echo "make test: everything passed"
 
 test-slow: build clearwayd web ## Runs the slow tests that `make test` leaves out, those of the daemon (as root) and in both browsers among them.
 	$(BIN)/pytest -n auto --dist loadfile --slow -m "slow and not testbed"
 	$(BIN)/pytest -n 0 --slow -m "slow and testbed" python/tests/testbed
 	FULL=1 $(MAKE) test-web
+	$(MAKE) site
 	@echo "make test-slow: everything passed"
 
 test-testbed: build clearwayd ## Runs the tests of the daemon on network namespaces (as root; skipped otherwise).
@@ -112,12 +113,6 @@ fuzz-short: .venv/.dependencies ## Runs the fuzz targets on 32,000 random inputs
 	@tools/check-machine rust linker
 	$(NEXTEST) run -p clearway-linux --locked --test fuzz
 
-# A folder of its own for what is built, so that nothing waits for the lock of another; it is built and run once.
-tortoise: export CARGO_TARGET_DIR = $(CURDIR)/target/tortoise
-tortoise: export CARGO_PROFILE_DEV_DEBUG = 0
-tortoise: export CARGO_PROFILE_DEV_OPT_LEVEL = 0
-tortoise: export CARGO_PROFILE_TEST_DEBUG = 0
-tortoise: export CARGO_PROFILE_TEST_OPT_LEVEL = 0
 tortoise: .venv/.dependencies ## Builds and tests the transport of docs/how-to/add-a-transport.md, as the page says.
 	@tools/check-machine rust linker
 	$(BIN)/pytest -n 0 --full python/tests/test_adding_a_transport.py
@@ -237,15 +232,15 @@ lint: build ## Checks formatting, lints, types and documentation; whatever they 
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest clearway._clearway
+	$(BIN)/python -m mypy.stubtest clearway._clearway --mypy-config-file tools/stubtest.ini
 	tools/circles
 	tools/methods
 
 docs: build ## Writes the generated parts of docs/ anew.
 	$(BIN)/python tools/docs.py
 
-site: build .venv/.site ## Builds the documentation as a site with a search: out/site/index.html.
-	$(BIN)/python tools/website/build.py
+site: build .venv/.site ## Builds the documentation as a site with a search: out/site/index.html (PLAIN=1: without its theme, in half the time).
+	$(BIN)/python tools/website/build.py $(if $(PLAIN),--plain)
 
 .venv/.site: .venv/.dependencies
 	$(BIN)/python tools/dependencies.py site | xargs $(BIN)/python -m pip install --quiet --disable-pip-version-check

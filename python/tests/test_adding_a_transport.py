@@ -51,15 +51,18 @@ def test_the_transport_of_the_page_builds_and_works(tmp_path: Path) -> None:
         shutil.copytree(REPOSITORY / name, tmp_path / name)
     for name, code in blocks():
         put(tmp_path, name, code)
-    # Dependencies are taken from the repository's own target folder, where they are built already. The simulator is
-    # named with `proto`, so that both are tested with one build of it; else they would ask for different features.
+    # Dependencies are taken from the repository's own target folder, where they are built already; what is built for
+    # this test alone is not optimised. The simulator is named with `proto`, so that both are tested with one build of
+    # it; else they would ask for different features.
     target = os.environ.get("CARGO_TARGET_DIR", str(REPOSITORY / "target"))
+    crates = ("proto", "schema", "sim", "topology", "trace", "units")
+    fast = [word for crate in crates for word in ("--config", f"profile.dev.package.clearway-{crate}.opt-level=0")]
     for which, passed in (
         ("-p clearway-proto --lib tortoise", ["2 passed; 0 failed"]),
         ("-p clearway-proto -p clearway-sim --test operations --test tortoise", [" 0 failed", "2 passed; 0 failed"]),
     ):
         done = subprocess.run(
-            ["cargo", "test", "--locked", "--quiet", *which.split()],
+            ["cargo", "test", "--locked", "--quiet", *fast, *which.split()],
             cwd=tmp_path,
             env={**os.environ, "CARGO_TARGET_DIR": target},
             capture_output=True,

@@ -6,14 +6,13 @@ two clicks: the first is on one of the first results, the second on a link of th
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from html import unescape
 from pathlib import Path
-from urllib.parse import quote
 
 #: Each question with the page that answers it, and words that the page must have.
 QUESTIONS = {
@@ -61,7 +60,37 @@ TOPICS = {
 #: The number of results that a reader looks at.
 LOOKED_AT = 3
 
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--allow-file-access-from-files",
+)
+#: A page that asks one question after the other in a frame, and lists the links of what each search shows. A search
+#: that is not done after these milliseconds of virtual time, which costs nothing, has found nothing.
+ASK = """<!doctype html><meta charset="utf-8"><pre id="found"></pre><script>
+const asked = %s, found = {};
+function ask(number) {
+  if (number === asked.length) {
+    document.getElementById("found").textContent = JSON.stringify(found);
+    return;
+  }
+  const frame = document.createElement("iframe");
+  frame.onload = () => setTimeout(() => {
+    const links = frame.contentDocument.querySelectorAll("ul.search a[href]");
+    found[asked[number]] = Array.from(links, (link) => link.getAttribute("href"));
+    frame.remove();
+    ask(number + 1);
+  }, %d);
+  frame.src = `%s?q=${encodeURIComponent(asked[number])}`;
+  document.body.append(frame);
+}
+ask(0);
+</script>"""
+WAIT_MS = 5000
 
 
 def check(site: Path) -> int:
@@ -70,10 +99,7 @@ def check(site: Path) -> int:
     if chromium is None:
         print("the search was not tried: there is no Chromium on this machine")
         return 0
-    # A search takes a second or two, most of which Chromium waits.
-    with ThreadPoolExecutor(2) as pool:
-        asked = [*QUESTIONS, *TOPICS]
-        found_of = dict(zip(asked, pool.map(partial(results, chromium, site), asked), strict=True))
+    found_of = results(chromium, site, [*QUESTIONS, *TOPICS])
     missed = 0
     for topic, page in TOPICS.items():
         if found_of[topic][:1] != [page]:
@@ -90,12 +116,15 @@ def check(site: Path) -> int:
     return 1 if missed else 0
 
 
-def results(chromium: str, site: Path, question: str) -> list[str]:
-    """The pages that the search lists, the best first."""
-    with tempfile.TemporaryDirectory() as profile:
-        address = f"{(site / 'search.html').as_uri()}?q={quote(question)}"
-        command = [chromium, *FLAGS, f"--user-data-dir={profile}", "--virtual-time-budget=5000", "--dump-dom", address]
-        shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
-    listed = re.search(r'<ul[^>]*class="search"[^>]*>(.*)</ul>', shown, flags=re.DOTALL)
-    links = re.findall(r'<a href="([^"#?]+)[^"]*"', listed[1]) if listed else []
-    return list(dict.fromkeys(link.removeprefix("./") for link in links))
+def results(chromium: str, site: Path, asked: list[str]) -> dict[str, list[str]]:
+    """The pages that the search lists for each of these questions, the best first."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "ask.html"
+        page.write_text(ASK % (json.dumps(asked), WAIT_MS, (site / "search.html").as_uri()), "utf-8")
+        # Twice the time that all searches may take, for loading pages between them.
+        budget = f"--virtual-time-budget={2 * WAIT_MS * len(asked)}"
+        command = [chromium, *FLAGS, f"--user-data-dir={folder}/profile", budget, "--dump-dom", page.as_uri()]
+        shown = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
+    listed = re.search(r'<pre id="found">(.*?)</pre>', shown, flags=re.DOTALL)
+    links: dict[str, list[str]] = json.loads(unescape(listed[1])) if listed and listed[1] else {}
+    return {one: list(dict.fromkeys(re.split("[#?]", link)[0] for link in links.get(one, []))) for one in asked}
