@@ -32,13 +32,64 @@ export async function launch() {
   });
 }
 
+/** Tabs of each browser that tests have closed, by their options. */
+const CLOSED = new WeakMap();
+
+/**
+ * An empty tab with the options of Playwright's `newPage`: one that was closed, if there is one with these options, since the
+ * process of a new tab takes as long as opening the page. Its `errors` and `requests` are those since now.
+ */
+export async function tabOf(browser, options = {}) {
+  const closed = CLOSED.get(browser) ?? new Map();
+  CLOSED.set(browser, closed);
+  const key = JSON.stringify(options);
+  const tabs = closed.get(key) ?? [];
+  closed.set(key, tabs);
+  const tab = tabs.pop() ?? keptWhenClosed(await newTab(browser, options), tabs);
+  tab.errors = [];
+  tab.requests = [];
+  return tab;
+}
+
+/** A tab that joins those that were closed, once nothing is left of what it has shown. */
+function keptWhenClosed(tab, closed) {
+  const close = tab.close.bind(tab);
+  tab.close = async () => {
+    try {
+      await tab.evaluate(() => localStorage.clear());
+      await tab.mouse.move(0, 0);
+      await tab.goto('about:blank');
+      closed.push(tab);
+    } catch {
+      // What runs in it does not let go of it, or has ended it.
+      await close();
+    }
+  };
+  return tab;
+}
+
+/** A tab with a process of its own. */
+async function newTab(browser, options) {
+  const tab = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options });
+  tab.errors = [];
+  tab.requests = [];
+  tab.on('pageerror', (error) => tab.errors.push(error.message));
+  tab.on('request', (request) => tab.requests.push(request.url()));
+  return tab;
+}
+
 /** Opens the page from disk and waits until it shows the scene of a fragment. */
 export async function open(browser, hash = '', options = {}) {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options });
-  page.errors = [];
-  page.requests = [];
-  page.on('pageerror', (error) => page.errors.push(error.message));
-  page.on('request', (request) => page.requests.push(request.url()));
+  return shown(await tabOf(browser, options), hash);
+}
+
+/** Opens the page in a tab whose process has shown nothing else, for tests of memory. */
+export async function openAlone(browser, hash) {
+  return shown(await newTab(browser, {}), hash);
+}
+
+/** Shows the page in a tab, and waits until it shows the scene of a fragment. */
+async function shown(page, hash) {
   await page.goto(`${pathToFileURL(PAGE)}${hash}`);
   await page.waitForFunction(() => document.documentElement.dataset.ready === 'true', null, WAITING);
   return page;

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import puppeteer from 'puppeteer-core';
-import { launch, PAGE } from './browser.mjs';
+import { launch, PAGE, tabOf } from './browser.mjs';
 
 const FIREFOX = [process.env.FIREFOX, '/usr/bin/firefox-esr', '/usr/bin/firefox'].find((path) => path && existsSync(path));
 
@@ -20,10 +20,8 @@ const WAITING = { timeout: 20_000, polling: 50 };
  * `errors` are those of its scripts.
  */
 function tab(page, until) {
-  const errors = [];
-  page.on('pageerror', (error) => errors.push(error.message));
   return {
-    errors,
+    errors: page.errors,
     evaluate: (work, argument) => page.evaluate(work, argument),
     press: (key) => page.keyboard.press(key),
     until,
@@ -42,7 +40,7 @@ async function chromium() {
   return {
     close: () => browser.close(),
     async open(hash, { width = 1280, height = 800, dark = false, still = false } = {}) {
-      const page = await browser.newPage({
+      const page = await tabOf(browser, {
         viewport: { width, height },
         colorScheme: dark ? 'dark' : 'light',
         reducedMotion: still ? 'reduce' : 'no-preference',
@@ -68,6 +66,8 @@ async function firefox() {
     },
     async open(hash, { width = 1280, height = 800, dark = false, still = false } = {}) {
       const page = await (await browserOf(dark, still)).newPage();
+      page.errors = [];
+      page.on('pageerror', (error) => page.errors.push(error.message));
       await page.setViewport({ width, height });
       return tab(page, (work, argument) => page.waitForFunction(work, WAITING, argument)).open(hash);
     },

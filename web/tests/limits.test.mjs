@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
 import { runnerImport } from 'vite';
-import { launch, now, open, ROOT, settled } from './browser.mjs';
+import { launch, now, open, openAlone, ROOT, settled } from './browser.mjs';
 
 let browser;
 before(async () => {
@@ -40,7 +40,7 @@ async function answered(page) {
 }
 
 test('a link whose text unpacks to more than the page takes shows one line and the scenario without it', async () => {
-  const page = await open(browser, link('#'.repeat(100e6)));
+  const page = await openAlone(browser, link('#'.repeat(100e6)));
   assert.equal(
     await notice(page).locator('p').first().textContent(),
     'The changed scenario of this link is not shown: it unpacks to more than 1 MB, the most that this page takes. The scenario is shown without its changes.',
@@ -65,7 +65,7 @@ test('a link of many lines, and one that was cut off, say so', async () => {
 });
 
 test('a link with a fat tree of k = 64 is refused by its key before the network is built', async () => {
-  const page = await open(browser, link(tree(64)));
+  const page = await openAlone(browser, link(tree(64)));
   assert.equal(
     await pane(page).textContent(),
     'incast:4: topology.k = 64: these are 65536 hosts and 196608 links, too many here; at most 30000 links fit',
