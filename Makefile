@@ -194,10 +194,11 @@ $(LINKED): $(RUST)
 	  cargo build --profile web --locked --quiet -p clearway-web --target wasm32-unknown-unknown
 	@touch $@
 
-# Drops the names of functions too, which the linker leaves.
+# Drops the names of functions too, which the linker leaves. More than -O1 takes three times as long and makes the engine neither
+# smaller by gzip nor faster: `node web/tools/speed.mjs ENGINE.wasm...` compares them.
 $(ENGINE): $(LINKED) web/node_modules/.built
 	@mkdir -p $(@D)
-	web/node_modules/.bin/wasm-opt -O3 $< -o $@
+	web/node_modules/.bin/wasm-opt -O1 $< -o $@
 
 web/node_modules/.built: web/package-lock.json
 	@tools/check-web
