@@ -10,7 +10,6 @@ mod exactness;
 mod failures;
 mod ideal;
 mod mixed;
-mod options;
 mod scenarios;
 mod series;
 mod shares;

@@ -1,12 +1,14 @@
 //! Tests of the options of ExpressPass sec. 7: the end of a flow told in advance, unscheduled data at low priority, and
 //! hosts of different speeds.
 
-use crate::common::*;
+mod common;
+
 use clearway_proto::AnyTransport;
 use clearway_sim::Results;
 use clearway_sim::model::*;
 use clearway_topology::{Dumbbell, NodeId, Star, Topology};
 use clearway_units::{Rate, Span, Time};
+use common::*;
 
 /// The share of data frames in a link under credits: 1538 of every 1622 bytes.
 const DATA_SHARE: f64 = 1538.0 / 1622.0;
