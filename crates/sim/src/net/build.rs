@@ -84,6 +84,7 @@ impl Network {
             exchange: None,
         };
         net.paths.tables.keeps_paths = model.routing == Policy::Entropy;
+        net.paths.tables.are_numbers = model.routing == Policy::Source;
         net.lone_class = net.arbiter.only(false).filter(|_| matches!(net.memory, Memory::Apart));
         let may_be_plain = net.may_be_plain(model);
         for (number, port) in topology.ports().iter().enumerate() {

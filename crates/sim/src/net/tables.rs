@@ -6,7 +6,7 @@
 use crate::ids::{FlowSlot, IdVec};
 use clearway_proto::{Packet, mix};
 use clearway_topology::NodeId;
-use clearway_topology::routing::{Choices, NextHop, NextHops, hash};
+use clearway_topology::routing::{Choices, NextHop, NextHops, hash, pick};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -18,6 +18,8 @@ pub struct Tables {
     /// goes on from a checkpoint makes them again.
     #[serde(skip)]
     next_hops: Arc<NextHops>,
+    /// Set if an entropy is the number of a path, and not one of what switches hash.
+    pub are_numbers: bool,
     /// Set if a packet whose end has set no entropy keeps to one path in its direction of the flow. Else it gets a random one.
     pub keeps_paths: bool,
 }
@@ -64,7 +66,13 @@ impl Tables {
     #[inline]
     pub fn next(&self, at: NodeId, flow: FlowSlot, packet: &Packet) -> NextHop {
         let (to, hash) = self.target(at, flow, packet);
-        self.next_hops.next(at, to, hash)
+        self.next_hops.next(at, to, |count| {
+            if self.are_numbers {
+                self.next_hops.digit(at, packet.tag().entropy.unwrap_or_default(), count)
+            } else {
+                pick(hash, count)
+            }
+        })
     }
 
     /// Returns all next hops of a packet of a flow at a switch, and a hash that differs from packet to packet.

@@ -113,12 +113,13 @@ mod tests {
     use super::*;
     use clearway_topology::LeafSpine;
 
-    const POLICIES: [Policy; 6] = [
+    const POLICIES: [Policy; 7] = [
         Policy::SymmetricEcmp,
         Policy::Ecmp,
         Policy::Ns2Xpass,
         Policy::Spray,
         Policy::Entropy,
+        Policy::Source,
         Policy::Adaptive,
     ];
 

@@ -52,6 +52,7 @@ fn word(policy: Policy) -> &'static str {
         Policy::Ns2Xpass => "ns2-xpass",
         Policy::Spray => "spray",
         Policy::Entropy => "entropy",
+        Policy::Source => "source",
         Policy::Adaptive => "adaptive",
     }
 }

@@ -6,15 +6,16 @@ use clearway_sim::scenario::{Overrides, Scenario};
 use clearway_sim::{Ended, Results};
 use std::path::Path;
 
-/// Runs flows between pairs of hosts at once.
+/// Runs flows between pairs of hosts at once. `transport` may have a routing behind a semicolon.
 fn simulate(transport: &str, rate: u32, size: &str, pairs: &[[u32; 2]], seed: u64) -> Results {
+    let (transport, routing) = transport.split_once("; ").unwrap_or((transport, "auto"));
     let pairs: Vec<String> = pairs.iter().map(|[from, to]| format!("[\"h{from}\", \"h{to}\"]")).collect();
     let text = format!(
         r#"
         seed = {seed}
         transport = {{ {transport} }}
         topology = {{ kind = "fat-tree", k = 8, rate = "{rate} Gbps", delay = "1 us" }}
-        network = {{ payload = "4086 B", overhead = "64 B", wire_min = "64 B" }}
+        network = {{ payload = "4086 B", overhead = "64 B", wire_min = "64 B", routing = "{routing}" }}
         traffic = [{{ kind = "long", pairs = [{}], size = "{size}" }}]
         "#,
         pairs.join(", ")
@@ -122,4 +123,11 @@ const PERMUTATION: [u32; 128] = [
 fn a_permutation_of_eqds_is_as_fast_as_in_htsim() {
     let pairs: Vec<_> = (0..).zip(PERMUTATION).map(|(from, to)| [from, to]).collect();
     check(EQDS, 400, &pairs, [(36.37, 0.03), (39.9, 0.07)], 0);
+}
+
+#[test]
+fn a_permutation_of_ndp_over_paths_that_senders_know_is_as_fast_as_in_htsim() {
+    let pairs: Vec<_> = (0..).zip(PERMUTATION).map(|(from, to)| [from, to]).collect();
+    let known = r#"name = "ndp", profile = "htsim", window = 151, path_values = 16; source"#;
+    check(known, 400, &pairs, [(34.26, 0.005), (35.03, 0.005)], 0);
 }

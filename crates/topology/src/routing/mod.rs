@@ -11,8 +11,8 @@
 //!   the hash.
 //! * [`Policy::Ns2Xpass`] is symmetric with the hash of the ExpressPass authors' ns-2 code, so that in their tree
 //!   flows listed in the same order take the same paths as there.
-//! * [`Policy::Spray`], [`Policy::Entropy`] and [`Policy::Adaptive`] return all shortest paths. Packets choose among them hop by hop, by tables that every switch has
-//!   ([`NextHops`]): the paths themselves are for those who look at a flow.
+//! * [`Policy::Spray`], [`Policy::Entropy`], [`Policy::Source`] and [`Policy::Adaptive`] return all shortest paths. Packets choose among
+//!   them hop by hop, by tables that every switch has ([`NextHops`]): the paths themselves are for those who look at a flow.
 //!
 //! The depth enters the hash by our choice. The paper's switches hash the same fields at every tier; with the same
 //! hash function at every tier that polarises: all flows that a ToR sends to aggregation switch 1 then pick the same
@@ -50,6 +50,9 @@ pub enum Policy {
     Spray,
     /// As [`Policy::Spray`], but packets whose end has set no entropy take one path for each direction of a flow.
     Entropy,
+    /// As [`Policy::Spray`], but the entropy of a packet is the number of its path, as where the sender writes the route into the
+    /// packet.
+    Source,
     /// As [`Policy::Spray`], but each switch takes the next hop whose queue is short.
     Adaptive,
 }
@@ -58,7 +61,7 @@ impl Policy {
     /// Returns whether packets of a flow may take any of the shortest paths.
     #[inline]
     pub const fn is_spread(self) -> bool {
-        matches!(self, Policy::Spray | Policy::Entropy | Policy::Adaptive)
+        matches!(self, Policy::Spray | Policy::Entropy | Policy::Source | Policy::Adaptive)
     }
 }
 
@@ -179,7 +182,7 @@ impl Routes {
                     .ok_or(unreachable)?;
                 1
             }
-            Policy::Spray | Policy::Entropy | Policy::Adaptive => {
+            Policy::Spray | Policy::Entropy | Policy::Source | Policy::Adaptive => {
                 self.sprayer.spray(&mut self.distances, topology, src, dst, out).ok_or(unreachable)?
             }
         };

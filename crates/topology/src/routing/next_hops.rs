@@ -2,7 +2,8 @@
 //!
 //! A flow whose packets are spread over all shortest paths would need the memory of hundreds of paths. Here it needs none:
 //! a packet carries sixteen bits of entropy, and every switch on its way picks one of the next hops of equal cost by a hash
-//! of the flow's key, the entropy, and a salt of its own ([`hash`](super::hash)), as switches do that spread packets by their headers.
+//! of the flow's key, the entropy, and a salt of its own ([`hash`](super::hash)), as switches do that spread packets by their headers;
+//! or by a digit of the entropy, which then is the number of a path ([`NextHops::digit`]).
 //! The tables depend on the topology and on the links that are up, and not on flows.
 //!
 //! | table | entries |
@@ -13,7 +14,6 @@
 //! Rows are made when a packet to one of their hosts is first announced ([`NextHops::lead_to`]). At 8,192 hosts of a fat
 //! tree all of them take 0.3 MB, since the ToRs of a pod share one.
 
-use super::choice::pick;
 use super::distance::{Distances, UNREACHED};
 use crate::graph::{NodeId, PortId, Topology};
 use std::collections::BTreeMap;
@@ -46,6 +46,8 @@ pub struct NextHops {
     rows: BTreeMap<usize, u32>,
     /// The row of the hosts of a switch, and its number among its twins.
     members: BTreeMap<usize, (u32, u32)>,
+    /// What [`NextHops::digit`] divides by at each switch; empty before the first announcement.
+    strides: Vec<u32>,
     /// The lists of ports, each of which stands in `cells` once.
     lists: BTreeMap<Vec<PortId>, Cell>,
     /// The ports that were found last, kept to reuse their memory.
@@ -147,6 +149,7 @@ impl Default for NextHops {
             cells: Vec::new(),
             rows: BTreeMap::new(),
             members: BTreeMap::new(),
+            strides: Vec::new(),
             lists: BTreeMap::new(),
             found: Vec::new(),
         }
@@ -178,10 +181,10 @@ impl NextHops {
         self.hosts.capacity() * size_of::<Host>() + self.cells.capacity() * size_of::<Cell>()
     }
 
-    /// Returns the next hop of a packet from a switch to a host that was announced. `hash` is that of [`hash`](super::hash) at the
-    /// switch.
+    /// Returns the next hop of a packet from a switch to a host that was announced. `pick` says which of so many next hops of equal
+    /// cost it takes: [`pick`](super::pick) by a hash, or [`NextHops::digit`].
     #[inline]
-    pub fn next(&self, at: NodeId, to: NodeId, hash: u64) -> NextHop {
+    pub fn next(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> NextHop {
         let entry = match self.entry(at, to) {
             Ok(entry) => entry,
             Err(last) => return last,
@@ -190,13 +193,20 @@ impl NextHops {
             Entry::Port(port) => port,
             Entry::List(list) => {
                 let count = self.cells[list].0 as usize;
-                PortId(self.cells[list + 1 + pick(hash, count)].0)
+                PortId(self.cells[list + 1 + pick(count)].0)
             }
             Entry::Members(_) | Entry::Nothing => {
                 unreachable!("the tables lead to all hosts that were announced")
             }
         };
         NextHop { port, is_last: false }
+    }
+
+    /// Returns which of `count` next hops of a switch is on path `number`. In a Clos network all of whose links are up, the numbers
+    /// below that of the shortest paths between two hosts lead over one of them each; in other networks, over some of them.
+    #[inline]
+    pub fn digit(&self, at: NodeId, number: u16, count: usize) -> usize {
+        (u32::from(number) / self.strides[at.index() - self.count]) as usize % count
     }
 
     /// Returns all next hops of a packet from a switch to a host that was announced.
@@ -240,6 +250,9 @@ impl NextHops {
             return;
         }
         self.count = topology.hosts();
+        if self.strides.is_empty() {
+            self.strides = strides(topology);
+        }
         self.hosts.resize(self.count, UNKNOWN);
         let last = topology.ports_of(to)[0].reverse();
         let own = topology.port(last).from;
@@ -348,4 +361,35 @@ impl NextHops {
         self.cells.extend(cells);
         place
     }
+}
+
+/// Returns for each switch the number of ways up to it from a switch with hosts, at most: the product of the links up of the tiers
+/// below. A switch's tier is its distance from the next switch with hosts.
+fn strides(topology: &Topology) -> Vec<u32> {
+    let node = |switch| NodeId::from_index(topology.hosts() + switch);
+    let has_hosts = |switch: &usize| {
+        topology.ports_of(node(*switch)).iter().any(|port| topology.is_host(topology.port(*port).to))
+    };
+    let mut strides = vec![0; topology.switches()];
+    let mut tier: Vec<usize> = (0..topology.switches()).filter(has_hosts).collect();
+    let mut stride = 1u32;
+    tier.iter().for_each(|&switch| strides[switch] = stride);
+    while !tier.is_empty() {
+        let (mut above, mut most) = (Vec::new(), 1);
+        for &switch in &tier {
+            let ports = topology.ports_to_switches(node(switch));
+            let ups = ports.iter().map(|port| topology.port(*port).to.index() - topology.hosts());
+            let ups: Vec<usize> = ups.filter(|&up| strides[up] == 0).collect();
+            most = most.max(ups.len() as u32);
+            above.extend(ups);
+        }
+        stride = stride.saturating_mul(most);
+        above.sort_unstable();
+        above.dedup();
+        above.iter().for_each(|&switch| strides[switch] = stride);
+        tier = above;
+    }
+    // Of a switch that no host reaches, no packet asks.
+    strides.iter_mut().filter(|stride| **stride == 0).for_each(|stride| *stride = 1);
+    strides
 }

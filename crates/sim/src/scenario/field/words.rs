@@ -11,6 +11,7 @@ choice! {
         Ecmp = "ecmp",
         Spray = "spray",
         Entropy = "entropy",
+        Source = "source",
         Adaptive = "adaptive",
         Ns2Xpass = "ns2-xpass",
     }
@@ -23,6 +24,7 @@ impl Routing {
             Routing::Ecmp => Policy::Ecmp,
             Routing::Spray => Policy::Spray,
             Routing::Entropy => Policy::Entropy,
+            Routing::Source => Policy::Source,
             Routing::Adaptive => Policy::Adaptive,
             Routing::Ns2Xpass => Policy::Ns2Xpass,
         }

@@ -31,7 +31,9 @@ declare! {
         /// directions. `"ecmp"`: one path for each direction of a flow, chosen independently. `"spray"`: a
         /// shortest path for every packet, each switch of which picks its next hop by a hash of the flow and of 16 bits of
         /// entropy that the packet carries, at random or as its transport sets them. `"entropy"`: as `"spray"`, but packets whose
-        /// transport sets no entropy take one path for each direction of a flow. `"adaptive"`: as `"spray"`, but each switch
+        /// transport sets no entropy take one path for each direction of a flow. `"source"`: as `"spray"`, but the entropy is the
+        /// number of the path, as where a sender that knows all paths writes the route into the packet: in a Clos network the
+        /// numbers from 0 on lead over each of the shortest paths once before one comes again. `"adaptive"`: as `"spray"`, but each switch
         /// takes the next hop whose queue is shortest, by four levels (below 5, 10 and 20 % of the limit, and above), and packets
         /// below 100 B go by the hash. `"ns2-xpass"`: one path for a flow, with the same links in both directions,
         /// by the hash of the ExpressPass authors' ns-2 code of the flow's place in its list.

@@ -1,14 +1,14 @@
 //! Tests of the tables of next hops, against the lists of paths that the same policy finds.
 
-use super::super::choice::{hash, mix};
+use super::super::choice::{hash, mix, pick};
 use super::super::tests::{is_chain, random_network};
 use super::*;
-use crate::{Builder, Clos3, FatTree, Policy, Routes};
+use crate::{Builder, Clos3, FatTree, LeafSpine, Policy, Routes};
 use clearway_units::{Rate, Span};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the path of the packets of a flow that have an entropy.
+/// Returns the path of the packets of a flow that have an entropy, which switches hash.
 fn walk(
     tables: &mut NextHops,
     network: &Topology,
@@ -17,11 +17,22 @@ fn walk(
     key: u64,
     entropy: u16,
 ) -> Vec<PortId> {
+    path(tables, network, from, to, |_, at, count| pick(hash(key, entropy, at), count))
+}
+
+/// Returns the path on which switches pick next hops by a rule.
+fn path(
+    tables: &mut NextHops,
+    network: &Topology,
+    from: NodeId,
+    to: NodeId,
+    pick: impl Fn(&NextHops, NodeId, usize) -> usize,
+) -> Vec<PortId> {
     let mut path = vec![network.ports_of(from)[0]];
     tables.lead_to(network, to);
     while network.port(path[path.len() - 1]).to != to {
         let at = network.port(path[path.len() - 1]).to;
-        let next = tables.next(at, to, hash(key, entropy, at));
+        let next = tables.next(at, to, |count| pick(tables, at, count));
         let choices = tables.choices(at, to);
         assert!(std::iter::once(choices.first.port).chain(choices.others()).any(|port| port == next.port));
         assert_eq!(choices.first.is_last, next.is_last);
@@ -78,6 +89,41 @@ fn packets_are_spread_evenly_where_switches_have_numbers_of_uplinks_that_are_no_
     };
     let network = shape.build().unwrap();
     assert_even(&count_paths(&mut NextHops::default(), &network, 6_000), 15, 6_000);
+}
+
+#[test]
+fn the_numbers_of_paths_lead_over_each_path_of_a_clos_network_once() {
+    let five_by_three = Clos3 {
+        pods: 3,
+        tors_per_pod: 2,
+        aggs_per_pod: 5,
+        cores: 15,
+        uplinks_per_agg: 3,
+        hosts_per_tor: 2,
+        ..Clos3::default()
+    };
+    let leaves = LeafSpine { leaves: 3, spines: 7, hosts_per_leaf: 2, ..LeafSpine::default() };
+    // The network, a host of the first one's pod but not of its ToR, and the paths to it and to the last host.
+    let cases = [
+        (FatTree { k: 4, ..FatTree::default() }.build(), 2, 2, 4),
+        (FatTree { k: 8, ..FatTree::default() }.build(), 4, 4, 16),
+        (five_by_three.build(), 2, 5, 15),
+        (leaves.build(), 2, 7, 7),
+    ];
+    for (network, near, few, many) in cases {
+        let network = network.unwrap();
+        let mut tables = NextHops::default();
+        for (to, paths) in [(near, few), (network.hosts() as u32 - 1, many), (1, 1)] {
+            let of_number = |number| {
+                let digit = |tables: &NextHops, at, count| tables.digit(at, number, count);
+                path(&mut tables, &network, NodeId(0), NodeId(to), digit)
+            };
+            let taken: Vec<_> = (0..2 * paths).map(of_number).collect();
+            let distinct: BTreeSet<_> = taken[..usize::from(paths)].iter().collect();
+            assert_eq!(distinct.len(), usize::from(paths), "to {to} over {paths}");
+            assert_eq!(taken[..usize::from(paths)], taken[usize::from(paths)..], "then they come again");
+        }
+    }
 }
 
 #[test]
