@@ -135,8 +135,8 @@ mod tests {
     #[test]
     fn packets_are_spread_and_paths_are_symmetric_by_the_policies_that_say_so() {
         let all = POLICIES.map(|policy| leaves(policy).1);
-        assert_eq!(all.each_ref().map(Router::is_spread), [false, false, false, true, true, true]);
-        assert_eq!(all.each_ref().map(Router::is_symmetric), [true, false, true, false, false, false]);
+        assert_eq!(all.each_ref().map(Router::is_spread), [false, false, false, true, true, true, true]);
+        assert_eq!(all.each_ref().map(Router::is_symmetric), [true, false, true, false, false, false, false]);
     }
 
     #[test]

@@ -38,7 +38,10 @@ fn topology() -> impl Strategy<Value = String> {
 
 fn network() -> impl Strategy<Value = String> {
     let keys = (
-        maybe("routing", &["\"ecmp\"", "\"spray\"", "\"ns2-xpass\"", "\"entropy\"", "\"source\"", "\"adaptive\""]),
+        maybe(
+            "routing",
+            &["\"ecmp\"", "\"spray\"", "\"ns2-xpass\"", "\"entropy\"", "\"source\"", "\"adaptive\""],
+        ),
         maybe("payload", &["\"64 B\"", "\"536 B\"", "\"1000 B\"", "\"4096 B\"", "\"9000 B\""]),
         maybe("framing", &["\"ns-2\""]),
         maybe("whole_ns", &["true"]),
