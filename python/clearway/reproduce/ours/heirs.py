@@ -227,7 +227,7 @@ def facts(tables: Tables) -> dict[str, object]:
     def longer(reading: str, value: str) -> float:
         """By how many percent a value of NDP's permutation in a reading is above the program's."""
         of = stats.over_seeds(tables["rows"], value, workload="permutation", transport="ndp", reading=reading)
-        return 100 * (of.mean / getattr(GOLDEN["permutation", "ndp"], value) - 1)
+        return float(100 * (of.mean / getattr(GOLDEN["permutation", "ndp"], value) - 1))
 
     nscc = stats.over_seeds(tables["rows"], "mean", workload="incast 8", transport="uec-nscc", reading="htsim")
     return {
