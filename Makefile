@@ -229,13 +229,13 @@ examples:
 lint: build ## Checks formatting, lints, types and documentation; whatever they find is an error.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --features clearway-proto/testing --no-deps --locked --quiet
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest clearway._clearway --mypy-config-file tools/stubtest.ini
 	tools/circles
 	tools/methods
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --features clearway-proto/testing --no-deps --locked --quiet
 
 docs: build ## Writes the generated parts of docs/ anew.
 	$(BIN)/python tools/docs.py
