@@ -56,6 +56,9 @@ pub mod tests {
     /// Unscheduled data in a class of its own.
     const EAGER: &[(&str, &str)] = &[("randomize_size", "false"), ("low_priority", "0.5")];
 
+    /// Pulls for half of the link, for packets of which headers come back to their senders.
+    const SELDOM: &[(&str, &str)] = &[("pull_share", "0.5")];
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1500))]
         #[test]
@@ -72,6 +75,10 @@ pub mod tests {
                 [("expresspass", EVEN), ("rdma-dctcp", MARKED)],
                 [("dctcp", &[]), ("newreno", &[])],
                 [("rocev2", &[]), ("hpcc", &[])],
+                [("ndp", &[]), ("ndp", SELDOM)],
+                [("eqds", &[]), ("eqds", &[])],
+                [("uec-nscc", &[]), ("uec-nscc", &[])],
+                [("uec", &[]), ("uec", &[])],
             ]),
             flows in prop::collection::vec((0u32..6, 1u32..6, 0u64..60, 1u64..80), 1..16),
             (is_star, is_even, credits, credit_classes) in (any::<bool>(), any::<bool>(), 1u32..9, 0usize..4),
