@@ -110,7 +110,7 @@ fn incasts_of_eqds_are_as_fast_as_in_htsim_and_cut_as_many_packets() {
 }
 
 /// The hosts to which hosts 0 to 127 send in htsim's permutation.
-const PERMUTATION: [u32; 128] = [
+pub const PERMUTATION: [u32; 128] = [
     127, 43, 66, 85, 15, 55, 99, 125, 118, 95, 77, 123, 19, 116, 17, 36, 5, 18, 30, 101, 107, 110, 40, 56,
     92, 114, 80, 73, 117, 84, 124, 75, 54, 47, 94, 51, 105, 33, 48, 71, 59, 113, 28, 89, 88, 90, 119, 49, 65,
     91, 27, 38, 13, 97, 122, 87, 6, 16, 12, 50, 26, 126, 24, 39, 102, 82, 60, 63, 41, 115, 106, 83, 103, 67,

@@ -2,6 +2,7 @@
 //! across pods of a fat tree of 128 hosts, and incasts there; links of 1 us, packets of 4150 bytes.
 
 use crate::common::{add, check, flow, network_for, run};
+use crate::pulled_golden::PERMUTATION;
 use clearway_proto::{AnyTransport, Framing};
 use clearway_sim::scenario::{Overrides, Scenario};
 use clearway_sim::{Ended, Results};
@@ -117,16 +118,6 @@ fn an_incast_without_trimming_takes_as_long_as_in_the_consortium_simulator() {
     let sleek = r#""uec-nscc", trimming = false, sleek = true"#;
     compare(sleek, 100, &incast(3, 4, 8), 10, [592.6, 683.0, 167.0], [0.04, 0.02, 0.15]);
 }
-
-/// The destinations of a permutation of all hosts.
-const PERMUTATION: [u32; 128] = [
-    127, 43, 66, 85, 15, 55, 99, 125, 118, 95, 77, 123, 19, 116, 17, 36, 5, 18, 30, 101, 107, 110, 40, 56,
-    92, 114, 80, 73, 117, 84, 124, 75, 54, 47, 94, 51, 105, 33, 48, 71, 59, 113, 28, 89, 88, 90, 119, 49, 65,
-    91, 27, 38, 13, 97, 122, 87, 6, 16, 12, 50, 26, 126, 24, 39, 102, 82, 60, 63, 41, 115, 106, 83, 103, 67,
-    93, 20, 21, 8, 37, 112, 96, 108, 14, 34, 31, 35, 1, 57, 2, 10, 9, 86, 4, 32, 98, 11, 23, 74, 120, 22, 81,
-    29, 3, 76, 58, 42, 78, 100, 79, 69, 68, 0, 44, 53, 45, 104, 62, 52, 64, 25, 70, 72, 46, 111, 61, 7, 121,
-    109,
-];
 
 #[test]
 fn a_permutation_takes_as_long_as_in_the_consortium_simulator() {

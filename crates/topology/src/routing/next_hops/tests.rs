@@ -75,10 +75,9 @@ fn packets_are_spread_evenly_over_all_paths_of_a_fat_tree() {
     }
 }
 
-#[test]
-fn packets_are_spread_evenly_where_switches_have_numbers_of_uplinks_that_are_no_powers_of_two() {
-    // Five aggregation switches in a pod, with three uplinks each.
-    let shape = Clos3 {
+/// Five aggregation switches in a pod, with three uplinks each.
+fn five_by_three() -> Clos3 {
+    Clos3 {
         pods: 3,
         tors_per_pod: 2,
         aggs_per_pod: 5,
@@ -86,28 +85,23 @@ fn packets_are_spread_evenly_where_switches_have_numbers_of_uplinks_that_are_no_
         uplinks_per_agg: 3,
         hosts_per_tor: 2,
         ..Clos3::default()
-    };
-    let network = shape.build().unwrap();
+    }
+}
+
+#[test]
+fn packets_are_spread_evenly_where_switches_have_numbers_of_uplinks_that_are_no_powers_of_two() {
+    let network = five_by_three().build().unwrap();
     assert_even(&count_paths(&mut NextHops::default(), &network, 6_000), 15, 6_000);
 }
 
 #[test]
 fn the_numbers_of_paths_lead_over_each_path_of_a_clos_network_once() {
-    let five_by_three = Clos3 {
-        pods: 3,
-        tors_per_pod: 2,
-        aggs_per_pod: 5,
-        cores: 15,
-        uplinks_per_agg: 3,
-        hosts_per_tor: 2,
-        ..Clos3::default()
-    };
     let leaves = LeafSpine { leaves: 3, spines: 7, hosts_per_leaf: 2, ..LeafSpine::default() };
     // The network, a host of the first one's pod but not of its ToR, and the paths to it and to the last host.
     let cases = [
         (FatTree { k: 4, ..FatTree::default() }.build(), 2, 2, 4),
         (FatTree { k: 8, ..FatTree::default() }.build(), 4, 4, 16),
-        (five_by_three.build(), 2, 5, 15),
+        (five_by_three().build(), 2, 5, 15),
         (leaves.build(), 2, 7, 7),
     ];
     for (network, near, few, many) in cases {
