@@ -8,7 +8,7 @@ mod common;
 
 use clearway_sim::model::Model;
 use clearway_sim::{Ended, Results};
-use common::mixes::{model, scenarios, watched};
+use common::mixes::{model, one_in, scenarios, watched};
 use common::run;
 use proptest::prelude::*;
 
@@ -38,14 +38,8 @@ fn check(model: &Model, results: &Results) {
     }
 }
 
-/// Returns proptest's configuration with a quarter of its cases: 64, unless `PROPTEST_CASES` says otherwise.
-fn a_quarter() -> ProptestConfig {
-    let usual = ProptestConfig::default();
-    ProptestConfig { cases: usual.cases / 4, max_global_rejects: 100_000, ..usual }
-}
-
 proptest! {
-    #![proptest_config(a_quarter())]
+    #![proptest_config(one_in(4))]
 
     #[test]
     fn any_mix_of_transports_classes_and_flow_control_delivers_every_byte_and_balances(text in scenarios()) {

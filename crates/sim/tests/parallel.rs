@@ -10,7 +10,7 @@ use clearway_sim::model::*;
 use clearway_sim::{Ended, Partition, Results, Simulation};
 use clearway_topology::*;
 use clearway_units::{Bytes, Rate, Span, Time};
-use common::mixes::{model, scenarios, watched};
+use common::mixes::{model, one_in, scenarios, watched};
 use common::{add, any_cut, flow, incast, network_for, quiet, ring, run, transport};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -99,14 +99,8 @@ fn with_faults(model: &mut Model, seed: u64) {
     model.faults.sort_by_key(|fault| fault.at);
 }
 
-/// Returns proptest's configuration with an eighth of its cases: 32, unless `PROPTEST_CASES` says otherwise.
-fn an_eighth() -> ProptestConfig {
-    let usual = ProptestConfig::default();
-    ProptestConfig { cases: usual.cases / 8, max_global_rejects: 100_000, ..usual }
-}
-
 proptest! {
-    #![proptest_config(an_eighth())]
+    #![proptest_config(one_in(8))]
 
     #[test]
     fn any_partition_of_any_mix_gives_the_bytes_of_one_thread(

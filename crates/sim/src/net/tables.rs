@@ -65,28 +65,28 @@ impl Tables {
     /// Returns the next hop of a packet of a flow at a switch.
     #[inline]
     pub fn next(&self, at: NodeId, flow: FlowSlot, packet: &Packet) -> NextHop {
-        let (to, hash) = self.target(at, flow, packet);
+        let (to, key) = self.target(flow, packet);
+        let entropy = packet.tag().entropy.unwrap_or_default();
         self.next_hops.next(at, to, |count| {
             if self.are_numbers {
-                self.next_hops.digit(at, packet.tag().entropy.unwrap_or_default(), count)
+                self.next_hops.digit(at, entropy, count)
             } else {
-                pick(hash, count)
+                pick(hash(key, entropy, at), count)
             }
         })
     }
 
     /// Returns all next hops of a packet of a flow at a switch, and a hash that differs from packet to packet.
     pub fn choices(&self, at: NodeId, flow: FlowSlot, packet: &Packet) -> (Choices<'_>, u64) {
-        let (to, hash) = self.target(at, flow, packet);
+        let (to, key) = self.target(flow, packet);
+        let hash = hash(key, packet.tag().entropy.unwrap_or_default(), at);
         (self.next_hops.choices(at, to), mix(hash ^ packet.sent.as_ps()))
     }
 
-    /// Returns the host to which a packet goes, and the hash by which a switch chooses.
+    /// Returns the host to which a packet goes, and the key of its flow.
     #[inline(always)]
-    fn target(&self, at: NodeId, flow: FlowSlot, packet: &Packet) -> (NodeId, u64) {
+    fn target(&self, flow: FlowSlot, packet: &Packet) -> (NodeId, u64) {
         let Spread { key, src, dst } = self.flows[flow];
-        let to = if packet.is_for_receiver() { dst } else { src };
-        let entropy = packet.tag().entropy.unwrap_or_default();
-        (to, hash(key, entropy, at))
+        (if packet.is_for_receiver() { dst } else { src }, key)
     }
 }

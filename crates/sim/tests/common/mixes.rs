@@ -13,6 +13,12 @@ use std::path::Path;
 /// The hosts of every network here, at least.
 const HOSTS: u32 = 6;
 
+/// Returns proptest's configuration with one in so many of its cases, of which it has 256 unless `PROPTEST_CASES` says otherwise.
+pub fn one_in(many: u32) -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases / many, max_global_rejects: 100_000, ..usual }
+}
+
 fn pick(values: &'static [&'static str]) -> impl Strategy<Value = String> {
     select(values).prop_map(String::from)
 }

@@ -220,13 +220,8 @@ fn troubled(model: &Model) -> Model {
     model
 }
 
-fn a_quarter() -> ProptestConfig {
-    let usual = ProptestConfig::default();
-    ProptestConfig { cases: usual.cases / 4, max_global_rejects: 100_000, ..usual }
-}
-
 proptest! {
-    #![proptest_config(a_quarter())]
+    #![proptest_config(mixes::one_in(4))]
 
     #[test]
     fn any_mix_that_is_broken_off_anywhere_ends_as_one_that_never_was(

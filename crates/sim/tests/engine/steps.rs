@@ -1,7 +1,7 @@
 //! Property tests of steps and views: a run that goes on in steps of any sizes, at which somebody looks after each, gives
 //! the results of an unbroken one, and what the views show is what the results say.
 
-use crate::common::mixes::{model, scenarios, watched};
+use crate::common::mixes::{model, one_in, scenarios, watched};
 use crate::common::*;
 use clearway_sim::model::*;
 use clearway_sim::{
@@ -136,14 +136,8 @@ impl Kept {
     }
 }
 
-/// Returns proptest's configuration with a quarter of its cases: 64, unless `PROPTEST_CASES` says otherwise.
-fn a_quarter() -> ProptestConfig {
-    let usual = ProptestConfig::default();
-    ProptestConfig { cases: usual.cases / 4, max_global_rejects: 100_000, ..usual }
-}
-
 proptest! {
-    #![proptest_config(a_quarter())]
+    #![proptest_config(one_in(4))]
 
     #[test]
     fn steps_of_any_sizes_and_looks_after_them_change_nothing(text in scenarios(), steps in steps()) {
