@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 NEXTEST := $(BIN)/cargo-nextest nextest
 ZIG := 0.17.1
+# The pip that comes with Python 3.11 takes twice as long to find out what to install.
+PIP := 26.3
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -272,6 +274,7 @@ clean: ## Removes whatever was built.
 
 .venv/.dependencies: .venv/bin/python pyproject.toml tools/dependencies.py
 	@PYTHON="$(PYTHON)" tools/check-machine
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip==$(PIP)
 	$(BIN)/python tools/dependencies.py | xargs $(BIN)/python -m pip install --quiet --disable-pip-version-check
 	@touch $@
 

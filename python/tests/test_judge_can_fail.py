@@ -50,6 +50,7 @@ def test_without_feedback_flow_0_takes_more_than_its_share_over_several_bottlene
     )
 
 
+@pytest.mark.slow
 def test_without_feedback_a_parking_lot_is_used_as_little_as_under_naive_credits(store: Path) -> None:
     def check(tables: Tables) -> list[Finding]:
         here = claim("expresspass", "fig10-parking-lot-feedback")
@@ -89,6 +90,7 @@ def test_data_without_credits_fills_the_queue_in_front_of_the_master(
     )
 
 
+@pytest.mark.slow
 def test_a_credit_queue_of_one_leaves_the_link_unused(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fig09, "FLOWS", (2, 8))
     monkeypatch.setattr(fig09, "QUEUES", (1, 8, 16, 32))
@@ -133,12 +135,14 @@ def test_credits_of_one_class_have_no_priority(store: Path) -> None:
     figure.turns_red(lambda _: {"switch": {"credit_class": classes}}, "sec7-credit-prioritisation")
 
 
+@pytest.mark.slow
 def test_a_ceiling_by_the_path_makes_hosts_of_different_speed_fair(store: Path) -> None:
     kept = having(case=("4 x 10 and 2 x 40 to 100", "10 and 10 over 10", "10 and 40 over 10"), ceiling="own-link")
     figure = Breaking(store, "expresspass/sec7speeds", kept)
     figure.turns_red(lambda job: transport(job, ceiling="path"), "sec7-unequal-host-links-unfair")
 
 
+@pytest.mark.slow
 def test_with_feedback_naive_credits_lose_what_the_paper_shows_of_them(store: Path) -> None:
     figure = Breaking(store, "expresspass/fig04", lambda _: True)
     figure.turns_red(

@@ -50,6 +50,7 @@ def test_ec4_that_starts_slowly_and_hardly_grows_is_slower_than_dctcp_alone(
     )
 
 
+@pytest.mark.slow
 def test_without_a_limit_of_the_buffer_what_expresspass_queues_depends_on_the_load(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,6 +71,7 @@ def test_a_mix_whose_data_may_use_the_share_of_credits_fills_the_link(store: Pat
     )
 
 
+@pytest.mark.slow
 def test_a_change_of_the_buffer_that_changes_nothing_is_no_cause(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fig04, "FLOWS", (2, 256))
     kept = having(kind=("mix", "unlimited buffer"), seed=1)

@@ -62,6 +62,7 @@ def test_with_marks_ignored_round_trips_under_pac_are_far_longer(store: Path, mo
     figure.turns_red(lambda job: transport(job, ecn=False), "fig11-rtt-100-connections")
 
 
+@pytest.mark.slow
 def test_with_windows_of_two_segments_half_as_many_senders_are_supported(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,6 +83,7 @@ def shaped(store: Path) -> Breaking:
     )
 
 
+@pytest.mark.slow
 def test_acks_that_are_let_out_too_soon_overflow_the_buffer(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fig03, "SENDERS", (8, 20, 36))
     shaped(store).turns_red(only("40K/s", lambda job: transport(job, acks_per_second=80_000)), "fig01-general-idea")
@@ -135,6 +137,7 @@ def test_credits_that_react_to_marks_leave_dctcp_its_share(store: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_credits_for_half_the_link_leave_dctcp_the_other_half(store: Path) -> None:
     figure = Breaking(store, "ec4/fig03", having(transport="expresspass", seed=FEW))
     figure.turns_red(

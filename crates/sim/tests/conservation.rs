@@ -120,7 +120,7 @@ proptest! {
             let ports: Vec<PortId> = (0..model.topology.ports().len() as u32).map(PortId).collect();
             let probes = [Probe::Queue(ports.clone()), Probe::CreditQueue(ports.clone()), Probe::PortRate(ports),
                 Probe::Throughput(0), Probe::Sender(0), Probe::Rtt(0)];
-            model.samples = probes.into_iter().map(|what| Sample { name: "p".into(), every: Span::from_us(7), what }).collect();
+            model.samples = probes.into_iter().map(|what| Sample { name: "p".into(), every: Span::from_us(47), what }).collect();
             let watched = run(&model);
             prop_assert!(watched.samples.rows() > 0);
             prop_assert_eq!(watched.hash(), first);

@@ -506,8 +506,9 @@ def test_the_first_run_of_the_page_gives_the_goodput_that_it_says(clearwayd: str
     (block,) = re.findall(r"^```bash\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     (tmp_path / "clearwayd").symlink_to(clearwayd)
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "RUNTIME_DIRECTORY": str(tmp_path / "run")}
+    # The daemons end where a line fails, so that the test ends then and says which.
+    words = ("bash", "-eu", "-c", f"trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{block}")
     try:
-        words = ("bash", "-eu", "-c", block)
         done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, env=environment)
     finally:
         for name in ("cw-left", "cw-right"):

@@ -14,8 +14,9 @@ import pytest
 
 from clearway.plan import linux_tc
 from clearway.plan import switches as planned
-from clearway.testbed import Daemon, Network, Shape, Switch, lacking
+from clearway.testbed import Daemon, Host, Network, Shape, Switch, lacking
 from clearway.testbed.namespace import wait_until
+from clearway.testbed.traffic import listens
 
 pytestmark = pytest.mark.testbed
 RATE = 100_000_000
@@ -53,6 +54,13 @@ def start(net: Network, *words: str) -> Daemon:
     switch = net.switches[0]
     ports = ",".join(port.device for port in switch.ports)
     return net.start_daemon(switch.namespace, "switch", "--ports", ports, "--rate", "100Mbps", *words)
+
+
+def serve(host: Host, port: int = 5201) -> subprocess.Popen[bytes]:
+    """Starts a server of iperf3 at a host, and returns it when it listens."""
+    server = host.start("iperf3", "-s", "-1", "-p", str(port), stdout=subprocess.DEVNULL)
+    wait_until(lambda: listens(host, port), f"iperf3 listens on port {port}")
+    return server
 
 
 def state(switch: Switch) -> dict[str, Any]:
@@ -115,8 +123,7 @@ def test_a_bridge_that_the_daemon_makes_goes_with_it(net: Network) -> None:
 def test_credits_pass_at_their_share_of_the_link_beside_data_and_the_excess_is_dropped(net: Network) -> None:
     switch, (h1, h2, h3) = net.switches[0], net.hosts
     running = start(net)
-    server = h1.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
-    time.sleep(0.3)
+    server = serve(h1)
     data = h3.start("iperf3", "-c", h1.address, "-t", "4", stdout=subprocess.DEVNULL)
     time.sleep(1)
     first, begun = passed(switch, "p1", "10:"), time.monotonic()
@@ -140,8 +147,7 @@ def test_dctcp_keeps_the_queue_near_the_threshold_and_fills_the_link() -> None:
         pytest.skip(why)
     with Network(Shape(hosts=3, cards=False, congestion_control="cw_dctcp", ecn=True, marking=20)) as net:
         switch, (h1, h2, h3) = net.switches[0], net.hosts
-        servers = [h1.start("iperf3", "-s", "-1", "-p", str(port), stdout=subprocess.DEVNULL) for port in (5201, 5202)]
-        time.sleep(0.3)
+        servers = [serve(h1, port) for port in (5201, 5202)]
         flows = [
             h.start("iperf3", "-c", h1.address, "-p", str(port), "-t", "4", "-J", stdout=subprocess.PIPE)
             for h, port in ((h2, 5201), (h3, 5202))
@@ -170,8 +176,7 @@ def test_a_switch_in_user_space_limits_credits_exactly_and_forwards_at_the_rate_
         switch.run("ip", "link", "set", port.device, "nomaster")
     before = state(switch)
     running = start(net, "--user-space", "true")
-    server = h1.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
-    time.sleep(0.3)
+    server = serve(h1)
     data = h3.start("iperf3", "-c", h1.address, "-t", "4", "-J", stdout=subprocess.PIPE)
     time.sleep(1)
     words = [mac.replace(":", "") for mac in (h1.mac, h2.mac)]
