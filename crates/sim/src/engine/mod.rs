@@ -11,3 +11,8 @@ mod wheel;
 pub use agenda::Agenda;
 pub use event::{ENTITIES_MAX, Event, EventKind};
 pub use prefetch::{AHEAD, CAN_FETCH, exceeds_cache, prefetch, prefetch_lines};
+
+use clearway_units::Span;
+
+/// The smallest step of time.
+pub const TICK: Span = Span::from_ps(1);

@@ -14,7 +14,7 @@ use super::nics::{Nic, Nics};
 use super::notified::Notified;
 use super::paths::Paths;
 use super::plain::PlainQueue;
-use super::port::{ControlWork, Instance, Port};
+use super::port::{ControlWork, Instance, Port, Special};
 use super::scheduler::Arbiter;
 use super::slab::Slab;
 use super::trims::{AllTrims, Trims};
@@ -46,6 +46,7 @@ impl Network {
             out.special.leads_to = leads_away.then(|| PartId::from_index(part_of[port.to.index()] as usize));
             out.settle();
         }
+        net.late_exits = late_exits(&net);
         net.exchange = Some(Exchange::new(parts));
         net
     }
@@ -74,6 +75,8 @@ impl Network {
             losses: IdVec::new(),
             mechanisms: Mechanisms::new(),
             trims: AllTrims::default(),
+            defers: false,
+            late_exits: Vec::new(),
             cnp_wire: model.framing.wire(0),
             adaptive: Adaptive::new(model),
             paths: Paths::default(),
@@ -110,6 +113,7 @@ impl Network {
                 out.special.is_traced = recorder.covers(port);
             }
         }
+        net.let_defer(model);
         net.ports.iter_mut().for_each(Port::settle);
         net
     }
@@ -132,6 +136,23 @@ impl Network {
             plain.enumerate_mut().for_each(|(port, plain)| *plain &= !recorder.covers(port));
         }
         plain
+    }
+
+    /// Lets ports that trim be served late, where nothing has to know when their packets leave.
+    fn let_defer(&mut self, model: &Model) {
+        let may_defer = matches!(self.memory, Memory::Apart)
+            && model.switch.mechanism.is_none()
+            && self.adaptive.is_none()
+            && !self.arbiter.has_turns(false);
+        let concerned = |port| model.faults.iter().any(|fault| fault.port == port);
+        for (port, out) in self.ports.enumerate_mut() {
+            let Special { instance, loss, is_traced, .. } = out.special;
+            let is_watched = loss.is_some() || is_traced || out.credits.is_some() || concerned(port);
+            if may_defer && instance == Instance::Trimming && !is_watched {
+                out.special.instance = Instance::Deferred;
+            }
+        }
+        self.defers = self.ports.iter().any(|out| out.special.defers());
     }
 
     /// Returns the instance of the pipeline for a port that is not plain.
@@ -196,6 +217,13 @@ impl Network {
         let trimmer = Trimmer::new(trim.config, model.topology.is_host(port.to), rng);
         Trims::new(trimmer, &classes, |headers| self.at_switches[ClassId::from_index(headers)])
     }
+}
+
+/// The ports of a part that lead to others and may be served late.
+fn late_exits(net: &Network) -> Vec<PortId> {
+    let ports = net.ports.enumerate();
+    let exits = ports.filter(|(_, out)| out.special.defers() && out.special.leads_to.is_some());
+    exits.map(|(port, _)| port).collect()
 }
 
 /// A class at a port: those of switches may be others where the port leads to a host.

@@ -76,6 +76,10 @@ pub struct Network {
     pub(super) mechanisms: Mechanisms,
     /// The trimming of ports; none where nothing trims.
     pub(super) trims: AllTrims,
+    /// Set if any port may be served late.
+    pub(super) defers: bool,
+    /// The ports that lead to other parts of the network and may be served late.
+    pub(super) late_exits: Vec<PortId>,
     /// The size on the wire of a notification that a switch sends.
     pub(super) cnp_wire: u32,
     /// What switches know to route adaptively, if they do.

@@ -7,6 +7,8 @@
 use super::looks::Look;
 use super::network::Network;
 use super::paths::{Paths, Route};
+use super::pipeline;
+use crate::engine::TICK;
 use crate::model::Model;
 use crate::trace::Recorder;
 use clearway_topology::{NodeId, PortId};
@@ -105,6 +107,15 @@ impl Networks {
         self.parts.iter_mut().for_each(|net| net.agenda.now = now);
     }
 
+    /// Lets ports that are served late send what they send before the present or, if `through` is set, at it: before somebody
+    /// looks at the network. All events of the time until then have been handled.
+    pub fn settle(&mut self, through: bool) {
+        for net in &mut self.parts {
+            let until = if through { net.now() + TICK } else { net.now() };
+            pipeline::settle_all(net, until);
+        }
+    }
+
     /// Returns the paths of all flows, of which each part has a copy once they are shared.
     pub fn paths(&self) -> &Paths {
         &self.parts[0].paths
@@ -143,9 +154,11 @@ impl Networks {
         self.parts[0].tap.as_deref_mut()
     }
 
-    /// Returns the time of the first event, or of the first arrival that a part has yet to hear of.
+    /// Returns the time of the first event, of the first arrival that a part has yet to hear of, or at which a port that is served
+    /// late sends something to another part.
     pub fn next_at(&self) -> Option<Time> {
         let waiting = |net: &Network| net.exchange.as_ref().and_then(|exchange| exchange.first);
-        self.parts.iter().flat_map(|net| [net.agenda.next_at(), waiting(net)]).flatten().min()
+        let of_part = |net: &Network| [net.agenda.next_at(), waiting(net), pipeline::first_exit(net)];
+        self.parts.iter().flat_map(of_part).flatten().min()
     }
 }

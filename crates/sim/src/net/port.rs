@@ -23,7 +23,7 @@ pub struct Port {
     /// Set while the link works in this direction.
     pub up: bool,
     /// The packets that must take the slow path when they arrive: all if the link is down, flow control wants
-    /// something, or a trace covers the port; else those that a mechanism looks at.
+    /// something, a trace covers the port, or it may be served late; else those that a mechanism looks at.
     pub special_arrivals: Sees,
     /// The packets that must take the slow path when they depart: all if the link loses at random or leads to
     /// another part of the network, or a trace covers the port; else those that a mechanism looks at.
@@ -96,6 +96,8 @@ pub enum Instance {
     General,
     /// A port of which a queue trims: no credits, no flow control, and classes that share no turns.
     Trimming,
+    /// As [`Instance::Trimming`], and the port may be served late (`pipeline/deferred.rs`).
+    Deferred,
     /// One class of credits with a limit and, at a switch, one class of data, with memory of its own.
     Limited,
     /// Flow control, no limit of credits, and classes that share no turns.
@@ -133,10 +135,16 @@ impl Special {
         leads_to: None,
     };
 
+    /// Returns whether the port may be served late.
+    #[inline]
+    pub fn defers(&self) -> bool {
+        self.instance == Instance::Deferred
+    }
+
     /// Returns whether a queue of the port trims.
     #[inline]
     pub fn trims(&self) -> bool {
-        self.instance == Instance::Trimming
+        matches!(self.instance, Instance::Trimming | Instance::Deferred)
     }
 }
 
@@ -361,7 +369,7 @@ impl Port {
         }
         let is_special = self.is_special();
         let those = |all, sees| if all { Sees::All } else { sees };
-        self.special_arrivals = those(is_special, sees_arrivals);
+        self.special_arrivals = those(is_special || self.special.defers(), sees_arrivals);
         self.special_departures = those(loss.is_some() || is_traced || leads_to.is_some(), sees_departures);
     }
 }

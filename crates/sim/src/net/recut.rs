@@ -92,6 +92,8 @@ fn take_part(
         // These follow from the model.
         orders: _,
         lone_class: _,
+        defers: _,
+        late_exits: _,
         lanes: _,
         at_switches: _,
         cnp_wire: _,

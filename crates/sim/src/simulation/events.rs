@@ -2,10 +2,10 @@
 
 use super::apps::{round_progress, start_round};
 use super::notes::{News, Rtt, size_of_message};
-use super::region::{Region, TICK};
+use super::region::Region;
 use super::standstill::Standstill;
 use super::times::{Clock, Spent};
-use crate::engine::{Event, EventKind};
+use crate::engine::{Event, EventKind, TICK};
 use crate::hosts::Input;
 use crate::ids::{FlowSlot, PacketId};
 use crate::net::{Network, fetch, pause, pipeline};
@@ -36,6 +36,7 @@ impl Region {
         while left > 0 && !self.stands_still() {
             let next = left.min(Standstill::until_look(self.events));
             if let Some(until) = self.run_to_look(net, next) {
+                pipeline::settle_exits(net, until);
                 return Some(until);
             }
             left -= next;

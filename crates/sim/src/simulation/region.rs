@@ -4,15 +4,13 @@
 use super::notes::{News, Note, Rtt};
 use super::rounds::RoundsState;
 use super::standstill::Standstill;
+use crate::engine::TICK;
 use crate::hosts::{Hosts, Input};
 use crate::ids::{FlowSlot, IdVec, TrafficId};
 use crate::model::Model;
 use crate::net::Network;
-use clearway_units::{Span, Time};
+use clearway_units::Time;
 use std::sync::Arc;
-
-/// The smallest step of time.
-pub const TICK: Span = Span::from_ps(1);
 
 /// A region of a run, which shares no cache line with another one. Its network, which it shares with nobody while it runs, is handed to each call.
 #[repr(align(128))]

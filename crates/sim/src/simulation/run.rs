@@ -6,11 +6,12 @@ use super::livelock::ends_livelocked;
 use super::network::{apply_fault, notice_fault, start_watch, tell_shares, watch};
 use super::notes::{News, Note, Rtt, take_all};
 use super::prepare::schedule_sample;
-use super::region::{Region, TICK};
+use super::region::Region;
 use super::snapshots::{flow_counts, flow_snapshot};
 use super::state::{Progress, Simulation};
 use super::times::{Clock, PartTimes};
 use super::traffic::{reconnect, run_source};
+use crate::engine::TICK;
 use crate::ids::{Id, SeriesId};
 use crate::metrics::Ended;
 use crate::model::Model;
@@ -50,6 +51,7 @@ impl Simulation {
                 self.interrupt();
             }
         }
+        self.nets.settle(self.barrier.is_none());
         self.ended.is_none()
     }
 
@@ -157,6 +159,7 @@ fn rest(sim: &mut Simulation, limit: Time) -> bool {
     if stop.is_some() || until > present {
         sim.now = until;
         sim.nets.set_now(until);
+        sim.nets.settle(true);
     } else {
         // Parts whose last event came earlier show the present too.
         sim.nets.set_now(present);
@@ -170,6 +173,9 @@ fn handle_global_event(sim: &mut Simulation) {
     let Some((at, event)) = sim.global_events.pop() else { return };
     sim.now = at;
     sim.nets.set_now(at);
+    if !matches!(event, GlobalEvent::Traffic(_) | GlobalEvent::Stop(_)) {
+        sim.nets.settle(true);
+    }
     match event {
         GlobalEvent::Traffic(traffic) => run_source(sim, traffic),
         GlobalEvent::Stop(record) => stop_flow(sim, record),

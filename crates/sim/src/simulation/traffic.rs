@@ -3,11 +3,11 @@
 use super::apps::{ask_connected, start_round};
 use super::global_events::GlobalEvent;
 use super::life::{Start, open_flow, open_single, start_single};
-use super::region::TICK;
 use super::rounds::{Connection, has_requests, rounds_of};
 use super::snapshots::flow_counts;
 use super::source::Source;
 use super::state::Simulation;
+use crate::engine::TICK;
 use crate::hosts::FlowName;
 use crate::ids::{Id, TrafficId};
 use crate::metrics::WindowEnd;

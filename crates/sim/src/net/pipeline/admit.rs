@@ -1,5 +1,6 @@
 //! Admission: a packet is classified, and joins the queue of its class if that and the memory have room.
 
+use super::deferred::wake_for_queues;
 use super::rules::{AdmissionRule, Admitted};
 use crate::ids::{Id, PacketId};
 use crate::net::data_queue::DataQueue;
@@ -34,7 +35,7 @@ pub(super) fn admit_if<M: AdmissionRule>(
         out.waiting += 1;
         let free = out.busy_until.max(now);
         if !M::PAUSES || !out.paused.has(class) {
-            net.arm(port, free);
+            wake_for_queues(net, port, free);
         }
     }
     admitted

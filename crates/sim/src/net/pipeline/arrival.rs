@@ -1,6 +1,7 @@
 //! Arrival: a port is handed a packet, which goes on the link at once or joins a queue, if that has room.
 
 use super::admit::admit;
+use super::deferred;
 use super::departure::{put_on_link, transmit};
 use super::rules::{AdmissionRule, UnderControl, WithoutControl};
 use super::service::rearm;
@@ -42,10 +43,19 @@ pub fn hand_aside(net: &mut Network, port: PortId, id: PacketId) {
     hand(net, port, id);
 }
 
-/// Hands a packet to a port that looks at it first: its link is down, flow control wants something of it, a mechanism votes,
-/// or a trace covers it.
+/// Hands a packet to a port that looks at it first: its link is down, flow control wants something of it, a mechanism votes, a
+/// trace covers it, or the port is served late.
 #[inline(never)]
 fn hand_where_looked_at(net: &mut Network, port: PortId, id: PacketId) {
+    if deferred::is_late(&net.ports[port]) {
+        deferred::settle_if_due(net, port, net.agenda.now);
+        let out = &net.ports[port];
+        // A wake-up that is due now is for packets that have left.
+        if out.waiting == 0 && out.busy_until <= net.agenda.now {
+            return transmit(net, port, id);
+        }
+        return join(net, port, id);
+    }
     if net.ports[port].is_special() {
         return hand_where_special(net, port, id);
     }

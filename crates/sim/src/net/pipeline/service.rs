@@ -1,31 +1,17 @@
 //! Service: a port whose link is free picks what leaves next, and wakes for the rest.
 
-use super::departure::{take, transmit_by, transmit_credit_by};
-use super::rules::{CreditRule, FlowsAlone, General, Guarded, Limited, Rules, Trimming, TurnRule};
+use super::deferred;
+use super::departure::{transmit_by, transmit_credit_by};
+use super::pick::{Next, pick};
+use super::rules::{CreditRule, FlowsAlone, General, Guarded, Limited, Rules, Trimming};
 use crate::fast_paths::tests_forbid;
-use crate::ids::{ClassId, FlowSlot, Id, NicId, PacketId};
-use crate::net::credit_queue::WaitingCredit;
+use crate::ids::{ClassId, FlowSlot, NicId};
 use crate::net::network::Network;
-use crate::net::nics::Nic;
 use crate::net::pause;
-use crate::net::port::{ControlWork, Instance};
+use crate::net::port::Instance;
 use clearway_proto::Sees;
 use clearway_topology::PortId;
 use clearway_units::Time;
-
-/// What a port that is free sends next.
-enum Next {
-    /// It sends this packet, which was just taken from its queue.
-    Data(PacketId),
-    /// It sends this credit, which was just taken from its queue.
-    Credit(WaitingCredit),
-    /// It asks a flow of this class for a packet.
-    Pull(ClassId),
-    /// It is a host's port, whose flows these rules do not ask.
-    Flows,
-    /// It sends nothing now.
-    Nothing,
-}
 
 /// A wake-up of a port came. Returns whether it is the one that counts, and what the port can do has yet to be done.
 #[inline(always)]
@@ -37,7 +23,7 @@ pub fn wake(net: &mut Network, port: PortId) -> bool {
     out.wake_at = Time::MAX;
     match out.special.instance {
         Instance::General => true,
-        Instance::Trimming => !serve_trimming(net, port),
+        Instance::Trimming | Instance::Deferred => !serve_trimming(net, port),
         Instance::Limited => !serve_limited(net, port),
         Instance::Guarded => !serve_guarded(net, port),
     }
@@ -68,6 +54,10 @@ fn serve_guarded(net: &mut Network, port: PortId) -> bool {
 #[inline(never)]
 fn serve_trimming(net: &mut Network, port: PortId) -> bool {
     let out = &net.ports[port];
+    if deferred::is_late(out) {
+        deferred::serve_late(net, port);
+        return true;
+    }
     let is_clear = out.is_free(net.agenda.now)
         && out.control.is_empty()
         && out.waiting > 0
@@ -110,44 +100,6 @@ pub fn send_next(net: &mut Network, port: PortId) -> Option<ClassId> {
         Next::Flows | Next::Nothing => {}
     }
     None
-}
-
-/// Picks what a free port sends next: a pause frame that is due, else a credit if the limit allows, else data by class.
-#[inline(always)]
-fn pick<R: Rules>(net: &mut Network, port: PortId) -> Next {
-    let now = net.agenda.now;
-    if R::CONTROL && net.ports[port].control.has(ControlWork::FRAME_DUE) {
-        pause::send_frame(net, port);
-        return Next::Nothing;
-    }
-    let out = &net.ports[port];
-    if let Some(credit) = R::Credits::next(&mut net.credits, out.credits, now) {
-        return Next::Credit(credit);
-    }
-    if !R::PULLS && out.nic.is_some() {
-        return Next::Flows;
-    }
-    let nic = out.nic.filter(|_| R::PULLS).map(|nic| {
-        net.nics[nic].settle_before(now);
-        &net.nics[nic]
-    });
-    let waits = R::QUEUES && out.waiting > 0;
-    if !waits && !nic.is_some_and(Nic::has_any) {
-        return Next::Nothing;
-    }
-    let queues = &net.queues;
-    let has = |class: ClassId| {
-        let queued = waits && queues.nth(out.queues, class.index()).queue.packets() > 0;
-        (queued || nic.is_some_and(|nic| nic.has(class))) && !(R::CONTROL && out.paused.has(class))
-    };
-    // Where none may go, what waits is stopped.
-    let Some(class) = R::Turns::pick(&mut net.arbiter, net.lone_class, port, out, has) else {
-        return Next::Nothing;
-    };
-    if !waits {
-        return Next::Pull(class);
-    }
-    take::<R>(net, port, class).map_or(Next::Pull(class), Next::Data)
 }
 
 /// Schedules a port's next wake-up after it did something, if anything waits.

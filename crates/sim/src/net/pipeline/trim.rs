@@ -1,6 +1,7 @@
 //! Trimming: a queue of data that finds no room for a packet cuts one to its header, which joins the class of headers.
 
 use super::admit::{admit, admit_if};
+use super::deferred::wake_for_queues;
 use super::rules::{AdmissionRule, Admitted, leave_memory};
 use super::vote::turn_back;
 use crate::fast_paths::tests_forbid;
@@ -98,7 +99,7 @@ fn exchange_newest(net: &mut Network, port: PortId, newest: PacketId, id: Packet
     let (now, class) = (net.agenda.now, net.slab[id].class);
     let free = out.busy_until.max(now);
     net.queues.nth_mut(out.queues, class.index()).exchange_last(&mut net.slab, id, now);
-    net.arm(port, free);
+    wake_for_queues(net, port, free);
     // One comes to the queues of the port once more.
     net.came_besides.cover(port, 0);
     net.came_besides[port] += 1;

@@ -1,0 +1,276 @@
+//! Deferred service: a port of a switch sends several waiting packets in one wake-up, instead of one.
+//!
+//! What a port sends at a time reaches the far end of its link no sooner than the link's delay later, and nobody sees it before.
+//! So a port that nothing else watches picks the packets late: before the next packet joins its queues, before anybody looks at
+//! the network ([`settle_all`]), or else when it wakes, a delay of the link after the first of them was due. Each packet leaves
+//! at the time, and after the choice among classes, that it would have had: all that came before that time waits by then, and
+//! nothing that came later does.
+//!
+//! A port is served so ([`Instance::Deferred`](crate::net::port::Instance::Deferred)) if it trims, and if neither shared memory, flow
+//! control, a mechanism, a trace, random loss, a fault nor adaptive routing has to know when a packet leaves. Another part of the
+//! network has to know it before a packet can arrive there ([`settle_exits`]). When ports wake depends on none of these looks, so
+//! that the number of events doesn't either.
+
+use super::departure::put_on_link;
+use super::pick::{Next, pick};
+use super::rules::Trimming;
+use crate::engine::TICK;
+use crate::fast_paths::tests_forbid;
+use crate::net::network::Network;
+use crate::net::port::Port;
+use clearway_topology::PortId;
+use clearway_units::Time;
+
+/// Returns whether a port is served late.
+#[inline(always)]
+pub fn is_late(out: &Port) -> bool {
+    out.special.defers() && !tests_forbid()
+}
+
+/// Wakes a port for what waits there, which is due at `due`.
+#[inline(always)]
+pub fn wake_for_queues(net: &mut Network, port: PortId, due: Time) {
+    let out = &net.ports[port];
+    let at = if is_late(out) { due + out.delay } else { due };
+    net.arm(port, at);
+}
+
+/// A port that is served late wakes.
+#[inline(never)]
+pub fn serve_late(net: &mut Network, port: PortId) {
+    settle(net, port, net.agenda.now + TICK);
+    let out = &net.ports[port];
+    if out.waiting > 0 {
+        wake_for_queues(net, port, out.busy_until);
+    }
+}
+
+/// Lets a port that is served late send what it sends before `until`.
+#[inline(never)]
+fn settle(net: &mut Network, port: PortId, until: Time) {
+    let now = net.agenda.now;
+    while net.ports[port].waiting > 0 && net.ports[port].busy_until < until {
+        // A packet joins a queue of a link that is busy until that time or later, so that all that waits had come by then.
+        let start = net.ports[port].busy_until;
+        net.agenda.now = start;
+        let Next::Data(id) = pick::<Trimming>(net, port) else { unreachable!("some class of data waits") };
+        put_on_link(net, port, id, start);
+    }
+    net.agenda.now = now;
+}
+
+/// Lets all ports that are served late send what they send before `until`, before somebody looks at them.
+pub fn settle_all(net: &mut Network, until: Time) {
+    if !net.defers {
+        return;
+    }
+    for port in (0..net.ports.len() as u32).map(PortId) {
+        settle_if_late(net, port, until);
+    }
+}
+
+/// As [`settle_all`], for the ports that lead to other parts of the network, which handles all events before `until`: what leaves
+/// before then may arrive in the next window.
+pub fn settle_exits(net: &mut Network, until: Time) {
+    for place in 0..net.late_exits.len() {
+        settle_if_late(net, net.late_exits[place], until);
+    }
+}
+
+/// Returns the first time at which a port that is served late sends something to another part of the network.
+pub fn first_exit(net: &Network) -> Option<Time> {
+    let exits = net.late_exits.iter().map(|&port| &net.ports[port]);
+    exits.filter(|out| out.waiting > 0 && is_late(out)).map(|out| out.busy_until).min()
+}
+
+#[inline(always)]
+fn settle_if_late(net: &mut Network, port: PortId, until: Time) {
+    if is_late(&net.ports[port]) {
+        settle_if_due(net, port, until);
+    }
+}
+
+/// As [`settle`], with a look at whether anything is due before that costs a call.
+#[inline(always)]
+pub fn settle_if_due(net: &mut Network, port: PortId, until: Time) {
+    let out = &net.ports[port];
+    if out.waiting > 0 && out.busy_until < until {
+        settle(net, port, until);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{hand_aside, wake};
+    use super::*;
+    use crate::Simulation;
+    use crate::engine::{Event, EventKind};
+    use crate::fast_paths::tests::{FORBIDDEN, ns};
+    use crate::ids::{ClassId, Id};
+    use crate::model::{Fault, Flow, Model, Pattern, Probe, Sample, SharedBuffer};
+    use crate::net::network::Network;
+    use crate::net::slab::RoutedPacket;
+    use crate::ports::network_for;
+    use clearway_proto::AnyTransport;
+    use clearway_topology::{LeafSpine, NodeId};
+    use clearway_units::{Bytes, Span};
+    use proptest::prelude::*;
+
+    /// A model of flows of one transport over two leaves and two spines: each from a host, to another one, at a time in
+    /// nanoseconds, of so many bytes.
+    fn model(transport: &str, flows: &[(u32, u32, u64, u64)]) -> Model {
+        let transport = AnyTransport::by_name(transport).unwrap();
+        let topology = LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 4, ..LeafSpine::default() };
+        let mut model = network_for(topology.build().unwrap(), std::slice::from_ref(&transport)).unwrap();
+        let mut list: Vec<Flow> = flows
+            .iter()
+            .map(|&(src, ahead, start, bytes)| Flow {
+                start: ns(start),
+                src: NodeId(src),
+                dst: NodeId((src + ahead) % 8),
+                size: Some(Bytes::new(bytes)),
+                stop: None,
+            })
+            .collect();
+        list.sort_by_key(|flow| flow.start);
+        model.add_traffic("flows", &transport, Pattern::Flows(list.into()));
+        model.stop = Some(ns(2_000_000));
+        model
+    }
+
+    /// Flows of seven hosts to one.
+    fn incast(transport: &str) -> Model {
+        let flows: Vec<_> = (1..8).map(|host| (host, 8 - host, 0, 100_000)).collect();
+        model(transport, &flows)
+    }
+
+    fn deferring(model: &Model) -> usize {
+        Network::new(model).ports.iter().filter(|out| out.special.defers()).count()
+    }
+
+    #[test]
+    fn ports_that_trim_are_served_late_unless_something_must_know_when_packets_leave() {
+        let plain = incast("ndp");
+        // Sixteen links of hosts and four between switches; ports of hosts are not served late.
+        assert_eq!(deferring(&plain), 8 + 8);
+        let with = |change: &dyn Fn(&mut Model)| {
+            let mut model = plain.clone();
+            change(&mut model);
+            deferring(&model)
+        };
+        let port = plain.topology.ports_of(plain.topology.node("leaf0").unwrap())[0];
+        assert_eq!(with(&|model| model.faults = vec![Fault::at_once(ns(5), port, false)]), 15);
+        assert_eq!(with(&|model| model.loss = vec![(port, 0.1)]), 15);
+        let shared = Some(SharedBuffer { size: Bytes::new(100_000), alpha: 1.0 });
+        assert_eq!(with(&|model| model.switch.shared = shared), 0);
+        assert_eq!(deferring(&incast("dctcp")), 0, "nothing trims");
+    }
+
+    #[test]
+    fn one_wake_up_sends_all_that_was_due_at_the_times_at_which_it_was_due() {
+        let model = incast("ndp");
+        let port = model.topology.ports_of(model.topology.node("leaf0").unwrap())[0];
+        let mut net = Network::new(&model);
+        let (delay, frame) = (net.ports[port].delay, net.ports[port].time_to_send(1_000));
+        for _ in 0..4 {
+            let id = net.slab.insert(RoutedPacket::for_test(1_000));
+            hand_aside(&mut net, port, id);
+        }
+        let at = |net: &Network, wanted: &dyn Fn(EventKind) -> bool| {
+            let mut times: Vec<Time> =
+                net.agenda.iter().filter(|event| wanted(event.kind())).map(Event::at).collect();
+            times.sort();
+            times
+        };
+        let wakes = |kind| matches!(kind, EventKind::Wake(_));
+        // The first one leaves at once, so that the next is due when its frame has left.
+        let due = Time::ZERO + frame;
+        assert_eq!((net.ports[port].waiting, at(&net, &wakes)), (3, vec![due + delay]));
+        assert!(delay > frame * 2, "so that the others are due by then");
+        net.agenda.now = due + delay;
+        assert!(!wake(&mut net, port), "nothing is left to do");
+        assert_eq!(net.ports[port].waiting, 0);
+        let arrivals = at(&net, &|kind| matches!(kind, EventKind::Arrive(_)));
+        let expected: Vec<Time> = (1..5).map(|n| Time::ZERO + frame * n + delay).collect();
+        assert_eq!(arrivals, expected);
+        assert_eq!(net.ports[port].busy_until, Time::ZERO + frame * 4);
+    }
+
+    #[test]
+    fn a_packet_that_comes_at_the_instant_in_which_others_are_due_may_go_before_them() {
+        let model = incast("ndp");
+        let port = model.topology.ports_of(model.topology.node("leaf0").unwrap())[0];
+        for (ns_late, first) in [(0, 100), (1, 1_000)] {
+            let mut net = Network::new(&model);
+            for _ in 0..2 {
+                let id = net.slab.insert(RoutedPacket::for_test(1_000));
+                hand_aside(&mut net, port, id);
+            }
+            net.agenda.now = net.ports[port].busy_until + Span::from_ns(ns_late);
+            let mut header = RoutedPacket::for_test(100);
+            // The class of headers goes first.
+            header.class = ClassId::from_index(1);
+            let id = net.slab.insert(header);
+            hand_aside(&mut net, port, id);
+            settle_all(&mut net, Time::MAX);
+            let mut order: Vec<(Time, u16)> = net
+                .agenda
+                .iter()
+                .filter_map(|event| event.arriving().map(|id| (event.at(), net.slab[id].packet.wire)))
+                .collect();
+            order.sort();
+            assert_eq!(order[1].1, first, "{ns_late} ns late");
+        }
+    }
+
+    /// What a sampler saw, and the number of events.
+    fn watched(model: &Model, forbidden: bool) -> (Vec<f64>, u64) {
+        FORBIDDEN.set(forbidden);
+        let mut simulation = Simulation::new(model).unwrap();
+        simulation.run(&mut |_| true);
+        let results = simulation.finish().unwrap();
+        FORBIDDEN.set(false);
+        (results.samples.f64s("value").to_vec(), results.summary.events)
+    }
+
+    #[test]
+    fn an_incast_takes_fewer_events_and_looks_as_if_every_packet_had_left_in_time() {
+        for transport in ["ndp", "eqds", "uec-nscc"] {
+            let mut model = incast(transport);
+            let ports: Vec<PortId> = (0..model.topology.ports().len() as u32).map(PortId).collect();
+            let probes = [Probe::Queue(ports.clone()), Probe::PortRate(ports)];
+            let sample = |what| Sample { name: "p".into(), every: Span::from_ns(700), what };
+            model.samples = probes.map(sample).into();
+            let ((late, fewer), (timely, more)) = (watched(&model, false), watched(&model, true));
+            assert!(late.iter().any(|value| *value > 10_000.0), "{transport}: no queue");
+            assert_eq!(late, timely, "{transport}");
+            assert!(fewer < more, "{transport}: {fewer} events instead of {more}");
+        }
+    }
+
+    /// What waits at each port and what it has sent, each 400 ns; `events` are those of a step.
+    fn looks(model: &Model, forbidden: bool, events: u64) -> Vec<(u64, u64, u64)> {
+        FORBIDDEN.set(forbidden);
+        let mut simulation = Simulation::new(model).unwrap();
+        let mut seen = Vec::new();
+        for at in (1..100).map(|look| ns(look * 400)) {
+            while simulation.run_until(at, events) && simulation.progress().now < at {}
+            let ports = simulation.view().ports();
+            seen.extend(ports.map(|port| (port.queue_bytes, port.queue_packets, port.sent_bytes)));
+        }
+        FORBIDDEN.set(false);
+        seen
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn whoever_stops_a_run_anywhere_sees_what_waits_then(
+            flows in prop::collection::vec((0u32..8, 1u32..8, 0u64..20_000, 1u64..60_000), 1..12),
+            events in 1u64..50,
+        ) {
+            let model = model("uec-nscc", &flows);
+            prop_assert_eq!(looks(&model, false, events), looks(&model, true, u64::MAX));
+        }
+    }
+}
