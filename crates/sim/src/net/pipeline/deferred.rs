@@ -14,8 +14,9 @@
 use super::departure::put_on_link;
 use super::pick::{Next, pick};
 use super::rules::Trimming;
-use crate::engine::TICK;
+use crate::engine::{TICK, prefetch_lines};
 use crate::fast_paths::tests_forbid;
+use crate::ids::Id;
 use crate::net::network::Network;
 use crate::net::port::Port;
 use clearway_topology::PortId;
@@ -54,6 +55,11 @@ fn settle(net: &mut Network, port: PortId, until: Time) {
         let start = net.ports[port].busy_until;
         net.agenda.now = start;
         let Next::Data(id) = pick::<Trimming>(net, port) else { unreachable!("some class of data waits") };
+        // The next one came long ago. It is fetched while this one leaves.
+        let class = net.slab[id].class;
+        if let Some(next) = net.queues.nth(net.ports[port].queues, class.index()).queue.head() {
+            prefetch_lines(net.slab.address(next), 1);
+        }
         put_on_link(net, port, id, start);
     }
     net.agenda.now = now;
