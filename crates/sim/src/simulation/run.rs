@@ -159,11 +159,12 @@ fn rest(sim: &mut Simulation, limit: Time) -> bool {
     if stop.is_some() || until > present {
         sim.now = until;
         sim.nets.set_now(until);
-        sim.nets.settle(true);
     } else {
         // Parts whose last event came earlier show the present too.
         sim.nets.set_now(present);
     }
+    // All events up to `until` have been handled.
+    sim.nets.settle(until >= present);
     false
 }
 
