@@ -103,6 +103,8 @@ test('the line of time has the end of a run without stop, before and after it wa
 
 test('the line of a run whose end takes long to find begins with an estimate and grows', async () => {
   const page = await open(browser, '#scenario=websearch&left=dctcp&right=none');
+  // The estimate comes with an answer of the engine.
+  await page.waitForFunction(() => document.querySelector('.lines .end').textContent !== '', null, { timeout: 20_000 });
   assert.equal(await ending(page).textContent(), '1 s …');
   assert.equal(await page.evaluate(() => window.clearway.player.end), null);
   await page.getByLabel('Line of time').fill('2');
