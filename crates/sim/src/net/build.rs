@@ -14,7 +14,7 @@ use super::nics::{Nic, Nics};
 use super::notified::Notified;
 use super::paths::Paths;
 use super::plain::PlainQueue;
-use super::port::{ControlWork, Instance, Port, Special};
+use super::port::{ControlWork, Instance, Port};
 use super::scheduler::Arbiter;
 use super::slab::Slab;
 use super::trims::{AllTrims, Trims};
@@ -46,7 +46,7 @@ impl Network {
             out.special.leads_to = leads_away.then(|| PartId::from_index(part_of[port.to.index()] as usize));
             out.settle();
         }
-        net.late_exits = late_exits(&net);
+        net.deferred_exits = deferred_exits(&net);
         net.exchange = Some(Exchange::new(parts));
         net
     }
@@ -76,7 +76,8 @@ impl Network {
             mechanisms: Mechanisms::new(),
             trims: AllTrims::default(),
             defers: false,
-            late_exits: Vec::new(),
+            deferred_exits: Vec::new(),
+            next_exit: None,
             cnp_wire: model.framing.wire(0),
             adaptive: Adaptive::new(model),
             paths: Paths::default(),
@@ -144,13 +145,13 @@ impl Network {
             && model.switch.mechanism.is_none()
             && self.adaptive.is_none()
             && !self.arbiter.has_turns(false);
-        let concerned = |port| model.faults.iter().any(|fault| fault.port == port);
-        for (port, out) in self.ports.enumerate_mut() {
-            let Special { instance, loss, is_traced, .. } = out.special;
-            let is_watched = loss.is_some() || is_traced || out.credits.is_some() || concerned(port);
-            if may_defer && instance == Instance::Trimming && !is_watched {
-                out.special.instance = Instance::Deferred;
-            }
+        for out in self.ports.iter_mut().filter(|out| may_defer && out.special.trims()) {
+            let is_watched = out.special.loss.is_some() || out.special.is_traced || out.credits.is_some();
+            out.special.instance = if is_watched { Instance::Trimming } else { Instance::Deferred };
+        }
+        for fault in model.faults.iter().filter(|_| may_defer) {
+            let special = &mut self.ports[fault.port].special;
+            special.instance = if special.trims() { Instance::Trimming } else { special.instance };
         }
         self.defers = self.ports.iter().any(|out| out.special.defers());
     }
@@ -220,7 +221,7 @@ impl Network {
 }
 
 /// The ports of a part that lead to others and may be served late.
-fn late_exits(net: &Network) -> Vec<PortId> {
+fn deferred_exits(net: &Network) -> Vec<PortId> {
     let ports = net.ports.enumerate();
     let exits = ports.filter(|(_, out)| out.special.defers() && out.special.leads_to.is_some());
     exits.map(|(port, _)| port).collect()

@@ -79,7 +79,9 @@ pub struct Network {
     /// Set if any port may be served late.
     pub(super) defers: bool,
     /// The ports that lead to other parts of the network and may be served late.
-    pub(super) late_exits: Vec<PortId>,
+    pub(super) deferred_exits: Vec<PortId>,
+    /// The time at which the first of these sends what waits there, as of the end of the last window.
+    pub(super) next_exit: Option<Time>,
     /// The size on the wire of a notification that a switch sends.
     pub(super) cnp_wire: u32,
     /// What switches know to route adaptively, if they do.

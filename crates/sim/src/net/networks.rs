@@ -158,7 +158,7 @@ impl Networks {
     /// late sends something to another part.
     pub fn next_at(&self) -> Option<Time> {
         let waiting = |net: &Network| net.exchange.as_ref().and_then(|exchange| exchange.first);
-        let of_part = |net: &Network| [net.agenda.next_at(), waiting(net), pipeline::first_exit(net)];
+        let of_part = |net: &Network| [net.agenda.next_at(), waiting(net), net.next_exit];
         self.parts.iter().flat_map(of_part).flatten().min()
     }
 }

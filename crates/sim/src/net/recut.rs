@@ -9,6 +9,7 @@ use super::drop_reason::ByReason;
 use super::memory::Memory;
 use super::network::Network;
 use super::networks::Networks;
+use super::pipeline;
 use super::slab::Slab;
 use crate::engine::{Agenda, EventKind};
 use crate::ids::{AgentId, FlowSlot, IdVec, TrafficId};
@@ -52,6 +53,8 @@ pub fn take_over(nets: &mut Networks, mut old: Networks, topology: &Topology, el
     }
     tell_rates(nets);
     nets.set_now(now);
+    // Other ports lead to other parts now.
+    nets.parts.iter_mut().for_each(|net| pipeline::settle_exits(net, Time::ZERO));
     debug_assert_eq!((nets.totals().launched(), packets(nets)), before, "nothing is lost or made up");
 }
 
@@ -93,7 +96,8 @@ fn take_part(
         orders: _,
         lone_class: _,
         defers: _,
-        late_exits: _,
+        deferred_exits: _,
+        next_exit: _,
         lanes: _,
         at_switches: _,
         cnp_wire: _,

@@ -47,7 +47,7 @@ pub fn hand_aside(net: &mut Network, port: PortId, id: PacketId) {
 /// trace covers it, or the port is served late.
 #[inline(never)]
 fn hand_where_looked_at(net: &mut Network, port: PortId, id: PacketId) {
-    if deferred::is_late(&net.ports[port]) {
+    if deferred::is_deferred(&net.ports[port]) {
         deferred::settle_if_due(net, port, net.agenda.now);
         let out = &net.ports[port];
         // A wake-up that is due now is for packets that have left.

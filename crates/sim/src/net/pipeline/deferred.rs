@@ -24,7 +24,7 @@ use clearway_units::Time;
 
 /// Returns whether a port is served late.
 #[inline(always)]
-pub fn is_late(out: &Port) -> bool {
+pub fn is_deferred(out: &Port) -> bool {
     out.special.defers() && !tests_forbid()
 }
 
@@ -32,13 +32,13 @@ pub fn is_late(out: &Port) -> bool {
 #[inline(always)]
 pub fn wake_for_queues(net: &mut Network, port: PortId, due: Time) {
     let out = &net.ports[port];
-    let at = if is_late(out) { due + out.delay } else { due };
+    let at = if is_deferred(out) { due + out.delay } else { due };
     net.arm(port, at);
 }
 
 /// A port that is served late wakes.
 #[inline(never)]
-pub fn serve_late(net: &mut Network, port: PortId) {
+pub fn serve_deferred(net: &mut Network, port: PortId) {
     settle(net, port, net.agenda.now + TICK);
     let out = &net.ports[port];
     if out.waiting > 0 {
@@ -71,27 +71,28 @@ pub fn settle_all(net: &mut Network, until: Time) {
         return;
     }
     for port in (0..net.ports.len() as u32).map(PortId) {
-        settle_if_late(net, port, until);
+        settle_if_deferred(net, port, until);
     }
 }
 
-/// As [`settle_all`], for the ports that lead to other parts of the network, which handles all events before `until`: what leaves
-/// before then may arrive in the next window.
+/// As [`settle_all`], for the ports that lead to other parts of the network, at the end of a window: what leaves before then may arrive
+/// there in the next window. Notes when the first of them sends what still waits.
 pub fn settle_exits(net: &mut Network, until: Time) {
-    for place in 0..net.late_exits.len() {
-        settle_if_late(net, net.late_exits[place], until);
+    let mut next: Option<Time> = None;
+    for place in 0..net.deferred_exits.len() {
+        let port = net.deferred_exits[place];
+        settle_if_deferred(net, port, until);
+        let out = &net.ports[port];
+        if out.waiting > 0 && is_deferred(out) {
+            next = Some(next.map_or(out.busy_until, |at| at.min(out.busy_until)));
+        }
     }
-}
-
-/// Returns the first time at which a port that is served late sends something to another part of the network.
-pub fn first_exit(net: &Network) -> Option<Time> {
-    let exits = net.late_exits.iter().map(|&port| &net.ports[port]);
-    exits.filter(|out| out.waiting > 0 && is_late(out)).map(|out| out.busy_until).min()
+    net.next_exit = next;
 }
 
 #[inline(always)]
-fn settle_if_late(net: &mut Network, port: PortId, until: Time) {
-    if is_late(&net.ports[port]) {
+fn settle_if_deferred(net: &mut Network, port: PortId, until: Time) {
+    if is_deferred(&net.ports[port]) {
         settle_if_due(net, port, until);
     }
 }
@@ -157,7 +158,7 @@ mod tests {
     #[test]
     fn ports_that_trim_are_served_late_unless_something_must_know_when_packets_leave() {
         let plain = incast("ndp");
-        // Sixteen links of hosts and four between switches; ports of hosts are not served late.
+        // Eight ports lead to hosts and eight to other switches. Those of hosts are always served in time.
         assert_eq!(deferring(&plain), 8 + 8);
         let with = |change: &dyn Fn(&mut Model)| {
             let mut model = plain.clone();

@@ -28,7 +28,7 @@ mod trim;
 mod vote;
 
 pub use arrival::hand_aside;
-pub use deferred::{first_exit, settle_all, settle_exits};
+pub use deferred::{settle_all, settle_exits};
 pub use departure::transmit_pulled;
 pub use entry::{arrive, put_in};
 pub use notices::wake_mechanism;

@@ -54,8 +54,8 @@ fn serve_guarded(net: &mut Network, port: PortId) -> bool {
 #[inline(never)]
 fn serve_trimming(net: &mut Network, port: PortId) -> bool {
     let out = &net.ports[port];
-    if deferred::is_late(out) {
-        deferred::serve_late(net, port);
+    if deferred::is_deferred(out) {
+        deferred::serve_deferred(net, port);
         return true;
     }
     let is_clear = out.is_free(net.agenda.now)
