@@ -119,6 +119,7 @@ mod tests {
     use crate::net::slab::RoutedPacket;
     use crate::ports::network_for;
     use clearway_proto::AnyTransport;
+    use clearway_topology::routing::Policy;
     use clearway_topology::{LeafSpine, NodeId};
     use clearway_units::{Bytes, Span};
     use proptest::prelude::*;
@@ -168,6 +169,7 @@ mod tests {
         let port = plain.topology.ports_of(plain.topology.node("leaf0").unwrap())[0];
         assert_eq!(with(&|model| model.faults = vec![Fault::at_once(ns(5), port, false)]), 15);
         assert_eq!(with(&|model| model.loss = vec![(port, 0.1)]), 15);
+        assert_eq!(with(&|model| model.routing = Policy::Adaptive), 0);
         let shared = Some(SharedBuffer { size: Bytes::new(100_000), alpha: 1.0 });
         assert_eq!(with(&|model| model.switch.shared = shared), 0);
         assert_eq!(deferring(&incast("dctcp")), 0, "nothing trims");
