@@ -10,6 +10,7 @@ use super::queue::Queue;
 use crate::packet::SackBlock;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The bytes of one frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -261,12 +262,13 @@ impl Outbox {
     #[cold]
     fn on_sack(&mut self, sack: &[SackBlock]) {
         for block in sack.iter().filter(|block| block.end > block.start) {
-            let first = self.segments.all().partition_point(|segment| segment.seq < block.start);
-            for index in first..self.segments.len() {
-                if self.segments.all()[index].end() > block.end {
-                    break;
-                }
+            let segments = self.segments.all();
+            let mut from = segments.partition_point(|segment| segment.seq < block.start);
+            let to = segments.partition_point(|segment| segment.end() <= block.end);
+            // Most of what a block tells is known from the blocks before.
+            while let Some(index) = self.first_in(from..to, |segment| segment.fate != Fate::Arrived) {
                 self.set_fate(index, Fate::Arrived);
+                from = index + 1;
             }
         }
     }
@@ -321,16 +323,25 @@ impl Outbox {
     /// Counts the frames in flight for which `is_late` is true as lost. Returns true if there were any.
     #[inline(never)]
     fn lose(&mut self, is_late: impl Fn(&Segment) -> bool) -> bool {
-        let mut any = false;
-        for index in 0..self.segments.len() {
-            let segment = self.segments.all()[index];
-            if segment.fate == Fate::InFlight && is_late(&segment) {
-                self.set_fate(index, Fate::Lost);
-                self.mending.make().recover = self.next;
-                any = true;
-            }
+        let (mut from, to) = (0, self.segments.len());
+        let is_lost = |segment: &Segment| segment.fate == Fate::InFlight && is_late(segment);
+        while let Some(index) = self.first_in(from..to, is_lost) {
+            self.set_fate(index, Fate::Lost);
+            self.mending.make().recover = self.next;
+            from = index + 1;
         }
-        any
+        from > 0
+    }
+
+    /// Returns the place of the first of these frames for which `is_wanted` is true. Thousands of frames may be looked through for
+    /// each acknowledgement, so nothing else is done on the way.
+    #[inline(always)]
+    fn first_in(&mut self, places: Range<usize>, is_wanted: impl Fn(&Segment) -> bool) -> Option<usize> {
+        let from = places.start;
+        if places.is_empty() {
+            return None;
+        }
+        self.segments.all().range(places).position(is_wanted).map(|ahead| from + ahead)
     }
 
     /// Changes the state of a frame and the counts that depend on it.
