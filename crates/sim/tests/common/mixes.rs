@@ -48,7 +48,7 @@ fn network() -> impl Strategy<Value = String> {
             "routing",
             &["\"ecmp\"", "\"spray\"", "\"ns2-xpass\"", "\"entropy\"", "\"source\"", "\"adaptive\""],
         ),
-        maybe("payload", &["\"64 B\"", "\"536 B\"", "\"1000 B\"", "\"4096 B\"", "\"9000 B\""]),
+        maybe("payload", &["\"200 B\"", "\"536 B\"", "\"1000 B\"", "\"4096 B\"", "\"9000 B\""]),
         maybe("framing", &["\"ns-2\""]),
         maybe("whole_ns", &["true"]),
         maybe("processing_delay", &["\"1 us\"", "{ uniform = [\"0 us\", \"5 us\"] }"]),
