@@ -11,6 +11,7 @@ import pytest
 import clearway
 from clearway.command import COMMANDS, cli
 from clearway.command.later import Later
+from clearway.lazy import lazily
 
 #: Packages whose import takes from a tenth of a second to a whole one.
 HEAVY = ("matplotlib", "numpy", "polars", "rich", "scipy")
@@ -64,6 +65,25 @@ def test_a_run_imports_neither_matplotlib_nor_scipy(small: object) -> None:
 def test_the_list_of_figures_imports_none_of_them() -> None:
     loaded = imported_by("list", "figures")
     assert loaded & {"matplotlib", "numpy", "polars", "scipy", "clearway.reproduce"} == set()
+
+
+def test_the_statistics_of_scipy_are_imported_when_an_interval_is_asked_for() -> None:
+    script = """\
+import sys, clearway.reproduce
+from clearway.reproduce.stats import estimate
+before = "scipy.optimize" in sys.modules
+print(before, estimate([1.0, 2.0, 4.0]).low, "scipy.optimize" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    # Student's t with 2 degrees of freedom: 7/3 - 4.3027 * sqrt(7/3) / sqrt(3).
+    before, low, after = done.stdout.split()
+    assert (before, after) == ("False", "True")
+    assert float(low) == pytest.approx(-1.4612, abs=1e-4)
+
+
+def test_a_module_that_is_not_there_is_missed_at_once() -> None:
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        lazily("scipy.no_such_module")
 
 
 def test_importing_the_package_imports_no_heavy_package() -> None:

@@ -8,12 +8,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
+from clearway.lazy import lazily
 from clearway.metrics import BEYOND
+
+if TYPE_CHECKING:
+    from scipy import stats
+else:
+    # A second to import, and processes that only run simulations need no interval.
+    stats = lazily("scipy.stats")
 
 #: Seeds of a figure in which anything is drawn; the least that a verdict may stand on.
 SEEDS = (1, 2, 3, 4, 5)
