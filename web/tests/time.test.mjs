@@ -170,6 +170,22 @@ test('a time can be written, and nonsense is answered with one line', async () =
   await page.close();
 });
 
+test('what is selected in the field of the time is replaced by what is typed, though time goes on meanwhile', async () => {
+  const page = await open(browser, '#scenario=dumbbell&left=dctcp&right=expresspass');
+  await go(page, '1 ms');
+  await page.waitForFunction(() => window.clearway.player.now === 1e9);
+  await settled(page);
+  await time(page).focus();
+  await page.evaluate(() => window.clearway.player.seek(2e9));
+  await settled(page);
+  assert.equal(await time(page).inputValue(), '1,000.000 us', 'the field waits for the reader');
+  await page.keyboard.type('3 ms');
+  assert.equal(await time(page).inputValue(), '3 ms');
+  await page.keyboard.press('Escape');
+  assert.equal(await time(page).inputValue(), '2,000.000 us');
+  await page.close();
+});
+
 /** The flows, percentiles and remark that `clearway compare` prints of a scenario, for all sizes of flows together. */
 function compared(path, transports) {
   const script = `

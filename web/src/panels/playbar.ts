@@ -48,6 +48,8 @@ export class Playbar {
   #dragged = false;
   /** True while the field of the time has a text of the reader. */
   #typed = false;
+  /** True while the reader is at that field: what is selected or written there stays, though time goes on. */
+  #held = false;
   #playing: boolean | null = null;
 
   constructor(player: Player, speed: (speed: number) => void) {
@@ -100,13 +102,16 @@ export class Playbar {
       time.setAttribute("aria-invalid", String(text !== null));
     };
     const giveUp = () => {
-      this.#typed = false;
+      this.#typed = this.#held = false;
       refuse(null);
       this.update();
     };
-    time.addEventListener("focus", () => time.select());
+    time.addEventListener("focus", () => {
+      this.#held = true;
+      time.select();
+    });
     time.addEventListener("input", () => {
-      this.#typed = true;
+      this.#typed = this.#held = true;
       refuse(null);
     });
     time.addEventListener("blur", giveUp);
@@ -129,7 +134,7 @@ export class Playbar {
     const player = this.#player;
     const { now, horizon, end } = player;
     const shown = format.instant(now);
-    if (!this.#typed && this.#time.value !== shown) {
+    if (!this.#held && this.#time.value !== shown) {
       this.#time.value = shown;
       this.#time.style.setProperty("--letters", String(shown.length));
     }
