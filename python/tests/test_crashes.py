@@ -332,7 +332,10 @@ KEEPING = {
 
 @pytest.mark.parametrize(
     ("command", "kills"),
-    [("sweep", 2), *(pytest.param(command, 100, marks=pytest.mark.full) for command in KEEPING)],
+    [
+        pytest.param("sweep", 2, marks=pytest.mark.slow),
+        *(pytest.param(command, 100, marks=pytest.mark.full) for command in KEEPING),
+    ],
 )
 def test_a_command_that_keeps_results_goes_on_after_every_kill(command: str, kills: int, tmp_path: Path) -> None:
     arguments = KEEPING[command]
