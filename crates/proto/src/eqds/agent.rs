@@ -1,5 +1,6 @@
 //! The agent of a receiving host, which gives credit.
 
+use super::moderation::Moderation;
 use super::params::{EqdsParams, QUANTUM};
 use crate::agent::{Agent, AgentEnv, AgentPacket, AgentStats, Side};
 use crate::endpoint::Framing;
@@ -37,6 +38,8 @@ pub struct EqdsAgent {
     lists: [VecDeque<u32>; LISTS],
     /// The number of pulls given.
     pulls: u64,
+    /// The control for a network whose core is oversubscribed.
+    control: Option<Box<Moderation>>,
 }
 
 /// A flow that arrives at the host. Pulls count quanta, beyond 32 bits from 0 on again.
@@ -76,6 +79,9 @@ impl EqdsAgent {
             flows: FlowTable::default(),
             lists: Default::default(),
             pulls: 0,
+            control: params
+                .oversubscribed_cc
+                .then(|| Box::new(Moderation::new(env.network_rtt, env.rng.clone()))),
         }
     }
 
@@ -118,12 +124,11 @@ impl EqdsAgent {
         self.list(AGAIN, place);
     }
 
-    /// Takes the flow whose turn it is, and returns its list and its place.
-    fn take_turn(&mut self) -> Option<(usize, u32)> {
-        let list = self.lists.iter().position(|list| !list.is_empty())?;
+    /// Takes the flow whose turn it is in a list, and returns its place.
+    fn take_turn(&mut self, list: usize) -> Option<u32> {
         let place = self.lists[list].pop_front()?;
         self.flows.value(place).is_in[list] = false;
-        Some((list, place))
+        Some(place)
     }
 
     /// Gives a flow a pull, and puts it into the list that it is in afterwards.
@@ -148,8 +153,13 @@ impl Agent for EqdsAgent {
         self.flows.add(flow, Flow::default());
     }
 
-    fn handle_incoming(&mut self, flow: u32, packet: Packet, _: &Extra, _: Time) -> Option<Packet> {
+    fn handle_incoming(&mut self, flow: u32, packet: Packet, _: &Extra, now: Time) -> Option<Packet> {
         let Some(place) = self.flows.place(flow) else { return Some(packet) };
+        if let Some(control) = &mut self.control
+            && matches!(packet.header, Header::PulledData { .. })
+        {
+            control.count(packet.flags.has(Flags::ECN_CE) || packet.flags.has(Flags::TRIMMED), now);
+        }
         match packet.header {
             Header::PulledData { target, .. } => self.want(place, target),
             Header::PullRequest { target, .. } => {
@@ -185,9 +195,16 @@ impl Agent for EqdsAgent {
         if now < self.next {
             return None;
         }
-        let (list, place) = self.take_turn()?;
+        let list = self.lists.iter().position(|list| !list.is_empty())?;
+        self.next = now.saturating_add(self.gap);
+        if let Some(control) = &mut self.control
+            && control.leaves_out(now)
+        {
+            return None;
+        }
+        let place = self.take_turn(list)?;
         self.give(list, place);
-        (self.next, self.pulls) = (now.saturating_add(self.gap), self.pulls + 1);
+        self.pulls += 1;
         let given = self.flows.value(place).given;
         let header = Header::Pull { pull: given, leads: list == IDLE };
         let packet =

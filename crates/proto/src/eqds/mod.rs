@@ -10,7 +10,7 @@
 //! Credit counts bytes on the wire, and pulls count quanta of 512 of them.
 //!
 //! # Deviations
-//! - The options of a sender's own congestion control, and the receiver's against oversubscribed networks, are left out.
+//! - The options of a sender's own congestion control are left out.
 //! - Speculative data has the class of other data: a host's NIC asks flows in turn, and no queue of speculative data forms.
 //! - Each answer carries the number of the last pull, so that lost pulls are made up for.
 //! - A request for pulls (RTS) has no number among the packets, and asks for one packet's credit on top of what the pull target
@@ -19,6 +19,7 @@
 //! - A timeout without progress doubles the next one.
 
 mod agent;
+mod moderation;
 mod params;
 mod sender;
 

@@ -29,6 +29,9 @@ declare! {
         /// The time after which a packet counts as lost of which nothing was heard. `auto`: 100 us, or four base round-trip
         /// times of the flow if that is longer.
         rto: Auto<Span> = "auto" in "1 us" to "60 s" from "htsim's EQDS: 100 us";
+        /// If true, receiving hosts leave out pulls where many packets of the last round trip arrived marked or cut: for networks
+        /// whose core is oversubscribed.
+        oversubscribed_cc: bool = "false" from "htsim's EQDS: an option";
         /// The limit of data queues in switches, as a multiple of the network's bandwidth-delay product.
         queue: f64 = "1" in "0.001" to "1000" from "our choice; htsim: 35 packets";
     }

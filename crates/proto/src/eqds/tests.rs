@@ -285,3 +285,22 @@ fn the_gauge_of_a_window_is_the_credit_that_may_be_used_now_and_never_less_than_
     bench.leaves();
     assert_eq!(bench.sender.gauges().cwnd, 0.0, "three packets took 162 bytes too many");
 }
+
+#[test]
+fn pulls_are_left_out_while_many_packets_arrive_cut_and_each_takes_its_time() {
+    let env = AgentEnv { framing: FRAMING, ..AgentEnv::for_test(Rate::gbps(100)) };
+    let mut agent = EqdsAgent::new(&EqdsParams { oversubscribed_cc: true, ..params(2) }, &env);
+    agent.begin(1, Side::Receiver, at(0));
+    let mut cut = data(4_000);
+    cut.trim(64);
+    (0..10).for_each(|_| _ = agent.handle_incoming(1, cut, &Extra::None, at(0)));
+    let gap = (327_680.0 / 0.988) as u64;
+    let all = pulls(&mut agent);
+    assert!(all.iter().all(|(time, ..)| time % gap == 0), "a pull that is left out takes its time");
+    // Each pull is left out with a probability of 0.9 for a round trip of 10 us, and none is after that.
+    let slots = 10_000_000 / gap;
+    let early = all.iter().filter(|(time, ..)| *time <= 10_000_000).count() as u64;
+    assert!(early < slots / 3, "{early} of {slots}");
+    let late = all.iter().filter(|(time, ..)| (10_000_001..=20_000_000).contains(time)).count() as u64;
+    assert!(late.abs_diff(slots) <= 1, "{late} of {slots}");
+}

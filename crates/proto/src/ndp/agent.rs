@@ -1,6 +1,8 @@
 //! The agent of a receiving host, which pulls.
 
+use super::PARKED;
 use super::params::NdpParams;
+use super::parking::Parking;
 use crate::agent::{Agent, AgentEnv, AgentPacket, AgentStats, Side};
 use crate::endpoint::Framing;
 use crate::numbered::{FlowTable, pull_tag};
@@ -25,6 +27,8 @@ pub struct NdpAgent {
     pulls: u64,
     /// The number of pulls that were earned, and not given because all had arrived.
     dropped: u64,
+    /// The control for a network whose core is oversubscribed.
+    control: Option<Box<Parking>>,
 }
 
 /// A flow that arrives at the host.
@@ -34,6 +38,8 @@ struct Flow {
     earned: u32,
     /// The pulls that it has had, beyond 32 bits from 0 on again.
     had: u32,
+    /// True if the packet that came last earned no pull.
+    parked: bool,
 }
 
 impl NdpAgent {
@@ -47,6 +53,12 @@ impl NdpAgent {
             turns: VecDeque::new(),
             pulls: 0,
             dropped: 0,
+            control: params.oversubscribed_cc.then(|| {
+                Box::new(Parking::new(
+                    params.window(env.line_rate, env.network_rtt, &env.framing),
+                    env.rng.clone(),
+                ))
+            }),
         }
     }
 
@@ -77,6 +89,9 @@ impl NdpAgent {
 impl Agent for NdpAgent {
     fn begin(&mut self, flow: u32, _: Side, _: Time) {
         self.flows.add(flow, Flow::default());
+        if let (Some(control), Some(place)) = (&mut self.control, self.flows.place(flow)) {
+            control.begin(place);
+        }
     }
 
     fn handle_incoming(&mut self, flow: u32, packet: Packet, _: &Extra, _: Time) -> Option<Packet> {
@@ -84,10 +99,16 @@ impl Agent for NdpAgent {
             && let Some(place) = self.flows.place(flow)
         {
             let flow = self.flows.value(place);
-            flow.earned += 1;
-            if flow.earned == 1 {
+            let earned = match (&mut self.control, packet.header) {
+                (Some(control), Header::PulledData { pull, .. }) => {
+                    control.earned(place, &packet, pull, flow.had)
+                }
+                _ => 1,
+            };
+            if flow.earned == 0 && earned > 0 {
                 self.turns.push_back(place);
             }
+            (flow.earned, flow.parked) = (flow.earned + earned, earned == 0);
         }
         Some(packet)
     }
@@ -107,7 +128,9 @@ impl Agent for NdpAgent {
             // Nobody else waits for a pull, so the answer carries it.
             self.give(now);
         }
-        *pull = self.flows.value(place).had;
+        let flow = self.flows.value(place);
+        *pull = flow.had;
+        packet.flags = packet.flags.with_if(std::mem::take(&mut flow.parked), PARKED);
         Some(packet)
     }
 

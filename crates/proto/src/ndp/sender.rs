@@ -1,5 +1,6 @@
 //! The sending end.
 
+use super::PARKED;
 use super::params::NdpParams;
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Sender};
 use crate::entropy::{Entropies, EntropyPolicy, Feedback};
@@ -39,7 +40,7 @@ pub struct NdpSender {
     budget: u32,
     /// The number of the last pull.
     pulled: u32,
-    /// The number of answers, each of which tells of a pull that has come or will, less the pulls that have come.
+    /// The number of answers that tell of a pull that has come or will, less the pulls that have come.
     expected: i32,
     /// The packets that came back and wait for a pull that others earn.
     withheld: u32,
@@ -84,9 +85,7 @@ impl Rtt {
 
 impl NdpSender {
     pub(super) fn new(params: &NdpParams, env: &Env) -> NdpSender {
-        let bytes = env.path_rate.bytes_in(env.base_rtt).get();
-        let bdp = bytes.div_ceil(env.framing.wire_max().into()).clamp(1, 30_000) as u32;
-        let window = params.window.or(bdp);
+        let window = params.window(env.path_rate, env.base_rtt, &env.framing);
         let floor = params.rto_min.or(env.base_rtt.saturating_mul(10)).max(Span::from_ns(1));
         NdpSender {
             framing: env.framing,
@@ -201,7 +200,7 @@ impl Endpoint for NdpSender {
                     rtt.into_iter().for_each(|rtt| self.rtt.sample(rtt));
                     let marked = packet.flags.has(Flags::ECN_ECHO);
                     self.answer(entropy, if marked { Feedback::Ecn } else { Feedback::Good }, now);
-                    self.expected += 1;
+                    self.expected += i32::from(!packet.flags.has(PARKED));
                     self.backoff = 0;
                 }
                 self.flight.arrived_below(next);
@@ -210,7 +209,7 @@ impl Endpoint for NdpSender {
             Header::PulledNack { psn, pull, .. } => {
                 if self.flight.lose(psn) {
                     self.answer(entropy, Feedback::Nack, now);
-                    self.expected += 1;
+                    self.expected += i32::from(!packet.flags.has(PARKED));
                     self.backoff = 0;
                 }
                 self.pull(pull);

@@ -277,3 +277,40 @@ fn the_gauges_have_a_smoothed_round_trip_once_one_was_measured_and_nothing_else(
     assert_eq!(gauges.srtt, 12e-6);
     assert!(gauges.cwnd.is_nan() && gauges.rate.is_nan(), "{gauges:?}");
 }
+
+#[test]
+fn a_pull_is_parked_for_a_packet_that_the_core_cut_and_its_sender_expects_none() {
+    let params = NdpParams { oversubscribed_cc: true, ..params(10) };
+    let mut agent = NdpAgent::new(&params, &AgentEnv::for_test(Rate::gbps(100)));
+    agent.begin(1, Side::Receiver, at(0));
+    let mut cut = data(0);
+    cut.trim(84);
+    // An answer carries the pull that its packet earned, as nobody else waits for one. All left before that pull.
+    for (ns, last_hop, expected) in
+        [(0, true, (1, false)), (1_000, false, (1, true)), (2_000, false, (1, true))]
+    {
+        let flags = cut.flags.with_if(last_hop, Flags::LAST_HOP);
+        agent.handle_incoming(1, cut.with_flags(flags), &Extra::None, at(ns));
+        let answer = agent.handle_outgoing(1, nack(0, 0), &Extra::None, at(ns)).unwrap();
+        let Header::PulledNack { pull, .. } = answer.header else { panic!("{answer:?}") };
+        assert_eq!((pull, answer.flags.has(PARKED)), expected, "at {ns} ns");
+        assert_eq!(agent.next_timeout(), Time::MAX);
+    }
+    // A packet that comes back is sent again at once where no pull is to be expected.
+    let mut bench = Bench::new(&params, 1);
+    bench.leaves();
+    bench.hear(nack(0, 0).with_flags(PARKED));
+    bench.hear(pull(1));
+    assert_eq!(bench.leaves(), Vec::<u32>::new(), "it has left already");
+    assert_eq!(bench.hear(returned(0)), [0]);
+}
+
+#[test]
+fn whatever_is_lost_is_repaired_where_pulls_are_parked() {
+    let wire = Wire { loss: 0.05, ..Wire::default() };
+    let mut pair = Pair::new(Network { to_receiver: wire.clone(), to_sender: wire, ..Network::default() });
+    let operations = [(at(0), Operation::Write(300_000)), (at(0), Operation::Close)];
+    pair.add_typed::<Ndp>(&NdpParams { oversubscribed_cc: true, ..params(10) }, operations);
+    pair.finish();
+    assert_eq!(pair.flows[0].receiver.delivered(), 300_000);
+}
