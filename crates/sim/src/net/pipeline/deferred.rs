@@ -114,7 +114,7 @@ mod tests {
     use crate::engine::{Event, EventKind};
     use crate::fast_paths::tests::{FORBIDDEN, FRAMING, ns};
     use crate::ids::{ClassId, Id};
-    use crate::model::{Fault, Flow, Model, Pattern, Probe, Sample, SharedBuffer};
+    use crate::model::{Fault, Flow, Model, Pattern, Probe, Sample, SharedBuffer, Trace};
     use crate::net::network::Network;
     use crate::net::slab::RoutedPacket;
     use crate::ports::network_for;
@@ -172,6 +172,18 @@ mod tests {
         assert_eq!(with(&|model| model.routing = Policy::Adaptive), 0);
         let shared = Some(SharedBuffer { size: Bytes::new(100_000), alpha: 1.0 });
         assert_eq!(with(&|model| model.switch.shared = shared), 0);
+        let trace = |model: &mut Model| {
+            let (name, ports, from) = ("trace".into(), vec![port], Time::ZERO);
+            model.traces =
+                vec![Trace { name, ports, flows: None, from, until: None, limit: 9, formats: vec![] }];
+        };
+        assert_eq!(with(&trace), 15);
+        let mechanism = incast("rcp").switch.mechanism;
+        assert!(mechanism.is_some());
+        assert_eq!(with(&|model| model.switch.mechanism = mechanism.clone()), 0);
+        let in_turn =
+            |model: &mut Model| model.switch.classes.iter_mut().for_each(|class| class.priority = 0);
+        assert_eq!(with(&in_turn), 0, "classes share turns");
         assert_eq!(deferring(&incast("dctcp")), 0, "nothing trims");
     }
 
