@@ -65,13 +65,17 @@ test('a scenario is opened from a file, runs with what its comment compares, and
   assert.equal(await page.locator('.captions').isVisible(), false, 'the opening is over');
   assert.equal(await page.locator('.scene-name').textContent(), 'mine');
   await page.waitForFunction(() => location.hash.includes('scenario=mine') && location.hash.includes('text='));
+  const opened = await page.evaluate(() => location.hash);
   await page.getByRole('slider', { name: 'Senders' }).fill('0');
   await page.waitForFunction(() => window.clearway.sides[1]?.layout.nodes.length === 3);
   assert.equal(await page.locator('.scene-name').textContent(), 'mine, changed');
+  await page.waitForFunction((before) => location.hash !== before, opened);
+  const changed = await page.evaluate(() => location.hash);
   await button(page, 'Undo changes').click();
   await page.waitForFunction(() => window.clearway.sides[1]?.layout.nodes.length === 5);
   assert.equal(await page.evaluate(() => window.clearway.view.text), MINE, 'a link always has the text, which no other page knows');
-  await page.waitForFunction(() => location.hash.includes('text='));
+  // The link follows what is shown a little later.
+  await page.waitForFunction((before) => location.hash !== before && location.hash.includes('text='), changed);
   const again = await open(browser, await page.evaluate(() => location.hash));
   assert.equal(await again.evaluate(() => window.clearway.sides[1].layout.nodes.length), 5);
   assert.equal(await again.evaluate(() => window.clearway.view.text), MINE);
