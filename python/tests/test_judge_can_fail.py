@@ -61,6 +61,7 @@ def test_without_feedback_a_parking_lot_is_used_as_little_as_under_naive_credits
     figure.turns_red(only("expresspass", without_feedback), "fig10-parking-lot-feedback")
 
 
+@pytest.mark.slow
 def test_credits_that_are_too_small_overflow_the_queue_and_lose_data(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +117,7 @@ def test_a_credit_queue_that_never_grows_gains_nothing_by_its_size(store: Path) 
     figure.turns_red(lambda _: {"switch": {"credit_queue": 1}}, "fig04-credit-queue-size")
 
 
+@pytest.mark.slow
 def test_a_longer_credit_queue_holds_more_credits_than_the_paper_measured(store: Path) -> None:
     def check(tables: Tables) -> list[Finding]:
         waiting = stats.over_seeds(tables["rows"], pl.col("credits") * 84)
@@ -173,6 +175,7 @@ def test_flows_that_never_send_again_stand_still_after_a_loss(store: Path) -> No
     figure.turns_red(lambda job: transport(job, reorder_window="10 s", retry="10 s"), "sec31-loss-not-fatal")
 
 
+@pytest.mark.slow
 def test_a_share_of_half_the_link_leaves_the_other_half_unused(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hotnets09, "FLOWS", (64,))
     figure = Breaking(

@@ -54,6 +54,7 @@ def test_even_by_a_first_crossing_flows_without_timely_feedback_do_not_meet(
     figure.turns_red(lambda job: transport(job, **broken), "fig07-convergence-10g")
 
 
+@pytest.mark.slow
 def test_feedback_in_place_of_naive_credits_is_no_longer_far_faster_than_dctcp(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,7 @@ def seen_at_the_edge(tables: Tables) -> list[Finding]:
     return [judge.judge(claim("pac", "fig08-timeout-ratio-edge"), measured)]
 
 
+@pytest.mark.slow
 def test_with_marks_ignored_round_trips_under_pac_are_far_longer(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fig11, "SENDERS", (100,))
     figure = Breaking(store, "pac/fig11", lambda _: True)
@@ -89,11 +90,13 @@ def test_acks_that_are_let_out_too_soon_overflow_the_buffer(store: Path, monkeyp
     shaped(store).turns_red(only("40K/s", lambda job: transport(job, acks_per_second=80_000)), "fig01-general-idea")
 
 
+@pytest.mark.slow
 def test_pac_at_a_buffer_below_its_threshold_loses_frames(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fig03, "SENDERS", (8, 20, 36))
     shaped(store).turns_red(only("pac", lambda job: switch(job, buffer="30 KB")), "fig01-general-idea")
 
 
+@pytest.mark.slow
 def test_pac_with_a_threshold_of_four_buffers_collapses_as_the_others_do(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,6 +115,7 @@ def test_pac_with_a_threshold_of_four_buffers_collapses_as_the_others_do(
     figure.turns_red(only("pac", lambda job: transport(job, buffer="400 KB")), "fig13-pac-ordering")
 
 
+@pytest.mark.slow
 def test_with_one_level_of_priority_short_flows_gain_nothing_under_pac(store: Path) -> None:
     figure = Breaking(store, "pac/sec3d", lambda _: True)
     figure.turns_red(lambda job: transport(job, levels=1), "sec3d-mlfq-prefers-short-flows")
@@ -155,6 +159,7 @@ def test_loss_on_the_wire_beside_dctcp_changes_the_loss_of_credits(store: Path) 
     )
 
 
+@pytest.mark.slow
 def test_without_flow_control_an_incast_of_rdma_loses_packets(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(incast, "SENDERS", 63)
     figure = Breaking(store, "rdma/incast", having(seed=1))
