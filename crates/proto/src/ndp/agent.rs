@@ -1,8 +1,7 @@
 //! The agent of a receiving host, which pulls.
 
-use super::PARKED;
 use super::params::NdpParams;
-use super::parking::Parking;
+use super::parking::{PARKED, Parking};
 use crate::agent::{Agent, AgentEnv, AgentPacket, AgentStats, Side};
 use crate::endpoint::Framing;
 use crate::numbered::{FlowTable, pull_tag};

@@ -28,7 +28,6 @@ use crate::entropy::EntropyPolicy;
 use crate::mechanism::NoMechanism;
 use crate::needs::{Acks, BufferNeeds, Needs, TrimmingNeeds};
 use crate::numbered::NumberedReceiver;
-use crate::packet::Flags;
 use crate::transport::{Checked, Family, Transport};
 use clearway_schema::Profile;
 
@@ -38,9 +37,6 @@ const HTSIM: Profile = Profile {
     doc: "NDP as in htsim: all packets are full-sized, and headers without room are dropped.",
     values: &[("full_frames", "true"), ("returns", "false")],
 };
-
-/// On an answer: its packet earned no pull, since that was parked.
-const PARKED: Flags = Flags::EMPTY;
 
 /// The transport `ndp`.
 pub struct Ndp;

@@ -5,6 +5,8 @@ use crate::packet::{Flags, Packet};
 use crate::rng::Rng;
 use serde::{Deserialize, Serialize};
 
+/// On an answer: its packet earned no pull, since that was parked.
+pub const PARKED: Flags = Flags::EMPTY;
 /// The weight of a round trip in the average share of marked bytes.
 const G: f64 = 1.0 / 16.0;
 

@@ -1,7 +1,7 @@
 //! The sending end.
 
-use super::PARKED;
 use super::params::NdpParams;
+use super::parking::PARKED;
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Sender};
 use crate::entropy::{Entropies, EntropyPolicy, Feedback};
 use crate::numbered::{Flight, Segment};

@@ -1,3 +1,4 @@
+use super::parking::PARKED;
 use super::*;
 use crate::agent::{Agent, Side};
 use crate::endpoint::{Cx, Endpoint, Framing, Sender};
