@@ -297,12 +297,14 @@ fn a_pull_is_parked_for_a_packet_that_the_core_cut_and_its_sender_expects_none()
         assert_eq!((pull, answer.flags.has(PARKED)), expected, "at {ns} ns");
         assert_eq!(agent.next_timeout(), Time::MAX);
     }
-    // A packet that comes back is sent again at once where no pull is to be expected.
-    let mut bench = Bench::new(&params, 1);
-    bench.leaves();
-    bench.hear(nack(0, 0).with_flags(PARKED));
-    bench.hear(pull(1));
-    assert_eq!(bench.leaves(), Vec::<u32>::new(), "it has left already");
+    // Two packets were cut, and a single pull came. The packet that it let go comes back, and is sent again at once: no other pull
+    // is to be expected.
+    let mut bench = Bench::new(&NdpParams { window: Auto::Set(2), ..params }, 2);
+    assert_eq!(bench.leaves(), [0, 1]);
+    for psn in [0, 1] {
+        assert_eq!(bench.hear(nack(psn, 0).with_flags(PARKED)), Vec::<u32>::new());
+    }
+    assert_eq!(bench.hear(pull(1)), [0]);
     assert_eq!(bench.hear(returned(0)), [0]);
 }
 
