@@ -14,8 +14,10 @@ use crate::rng::Rng;
 use crate::shared::Shared;
 use crate::tag::Tag;
 use clearway_units::{Span, Time};
+use deadlines::Deadlines;
 use serde::{Deserialize, Serialize};
 
+mod deadlines;
 mod recovery;
 
 /// A probe, of which a sender has one on its way at most.
@@ -38,6 +40,7 @@ struct Probe {
 pub struct Sender {
     config: Shared<SenderConfig>,
     records: Records,
+    deadlines: Deadlines,
     /// The bytes that the application has written.
     written: u64,
     /// True once the application writes no more.
@@ -72,6 +75,7 @@ impl Sender {
         let is_wanted = config.base_rtt == BaseRtt::Probe && window.is_some();
         Sender {
             records: Records::default(),
+            deadlines: Deadlines::default(),
             written: 0,
             closed: false,
             owes_end: false,
@@ -386,6 +390,7 @@ impl endpoint::Sender for Sender {
         let (psn, (offset, payload), repeats) = match lost {
             Some(place) => {
                 self.records.repeat(place, entropy, now);
+                self.deadlines.begin_again(place, &self.records, &self.config);
                 let repeats = self.records.get(place).0.repeats;
                 (self.records.psn(place), self.records.bytes(place), repeats)
             }

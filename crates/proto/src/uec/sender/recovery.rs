@@ -10,21 +10,10 @@ impl Sender {
     /// Handles the loss of all packets of which nothing was heard for too long, and finds the time of the next timeout.
     pub(super) fn expire(&mut self, cx: &mut Cx<'_>) {
         self.rto_at = Time::MAX;
-        for place in 0..self.records.len() {
-            if let Some(deadline) = self.deadline(place)
-                && deadline <= cx.now
-            {
-                self.time_out(place, cx);
-            }
-            self.rto_at = self.rto_at.min(self.deadline(place).unwrap_or(Time::MAX));
+        for place in self.deadlines.overdue(&self.records, &self.config, cx.now) {
+            self.time_out(place, cx);
         }
-    }
-
-    /// Returns the time at which the packet at a place counts as lost, if it is on its way.
-    fn deadline(&self, place: usize) -> Option<Time> {
-        let (record, state) = self.records.get(place);
-        let is_on_its_way = matches!(state, State::Flying | State::Asking);
-        is_on_its_way.then(|| record.sent.saturating_add(self.config.rto_after(record.repeats)))
+        self.rto_at = self.rto_at.min(self.deadlines.next(&self.records, &self.config));
     }
 
     /// Handles the loss of a packet of which nothing was heard for too long.
@@ -33,6 +22,7 @@ impl Sender {
         if state == State::Asking {
             let entropy = record.entropy;
             self.records.repeat(place, entropy, now);
+            self.deadlines.begin_again(place, &self.records, &self.config);
             self.request = Some(self.records.psn(place));
             cx.stats.rare_mut().repeated_signals += 1;
             return;
@@ -42,6 +32,7 @@ impl Sender {
         {
             sleek.begin_again(self.records.base());
             self.records.restart(place, now);
+            self.deadlines.begin_again(place, &self.records, &self.config);
             return;
         }
         cx.stats.rare_mut().timeouts += 1;
