@@ -17,6 +17,9 @@ pub struct Needs {
     pub for_trimming: Option<&'static str>,
     /// A parameter with its value that is made for switches that drop, if one is set.
     pub for_dropping: Option<&'static str>,
+    /// A parameter with its value that lets receivers ask for less where packets are cut in the core of the network, if it is not
+    /// set and nothing else of the transport slows senders down.
+    pub unmoderated: Option<&'static str>,
     /// The limit of data queues, if the transport is made for one that follows from the network's bandwidth-delay product.
     pub buffer: Option<BufferNeeds>,
     /// True if senders choose the paths of their packets by the entropy of their tags ([`Tag::entropy`](crate::Tag::entropy)),
@@ -64,6 +67,7 @@ impl Needs {
         trimming: None,
         for_trimming: None,
         for_dropping: None,
+        unmoderated: None,
         buffer: None,
         entropy: false,
         lossless: false,

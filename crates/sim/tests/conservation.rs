@@ -8,6 +8,7 @@ use clearway_sim::model::*;
 use clearway_topology::routing::Policy;
 use clearway_topology::*;
 use clearway_units::{Bytes, Rate, Span, Time};
+use common::mixes::may_collapse;
 use common::*;
 use proptest::prelude::*;
 
@@ -87,12 +88,19 @@ fn case(
         })
         .collect();
     list.sort_by_key(|flow| flow.start);
-    add(&mut model, &transport, list);
+    add(&mut model, &transport, list.clone());
+    // Where the core is too narrow for headers and answers alone, a run may never end, as the warning says: `collapse.rs` in
+    // the tests of transports. Receivers that ask for less get data through.
+    if may_collapse(&model) {
+        transport.set("oversubscribed_cc", "true").expect("the warning names this parameter");
+        model.traffic.clear();
+        add(&mut model, &transport, list);
+    }
     model
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { max_shrink_time: 120_000, ..ProptestConfig::with_cases(64) })]
     #[test]
     fn every_flow_of_every_transport_is_delivered_despite_loss_small_buffers_and_failed_links(
         topology in topologies(),
@@ -103,7 +111,7 @@ proptest! {
     ) {
         for name in TRANSPORTS.iter().map(|info| info.name).filter(|name| *name != "blast") {
             let model = case(name, topology.clone(), policy, &flows, &trouble, seed);
-            check(&run(&model), &model);
+            check(&run_within(&model, 20_000_000), &model);
         }
     }
 

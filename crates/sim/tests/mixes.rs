@@ -8,8 +8,8 @@ mod common;
 
 use clearway_sim::model::Model;
 use clearway_sim::{Ended, Results};
-use common::mixes::{model, one_in, scenarios, watched};
-use common::run;
+use common::mixes::{may_collapse, model, one_in, scenarios, watched};
+use common::{run, run_within};
 use proptest::prelude::*;
 
 /// Asserts what holds after every run; that the books balance, and credits with them, is a condition of having results.
@@ -18,8 +18,9 @@ fn check(model: &Model, results: &Results) {
     let recovers = model.traffic.iter().all(|entry| entry.transport.info().name != "blast");
     // Without flow control, go-back-N may lose the same packet for ever: where flows of one size time out in step, each
     // attempt meets the full buffers that the others cause.
-    let may_starve =
-        model.pfc.is_none() && model.traffic.iter().any(|entry| entry.transport.needs().lossless);
+    // So may headers and answers starve data in a narrow core.
+    let may_starve = may_collapse(model)
+        || model.pfc.is_none() && model.traffic.iter().any(|entry| entry.transport.needs().lossless);
     if recovers && may_starve {
         assert!(matches!(summary.ended, Ended::Complete | Ended::Stopped), "{summary:?}");
     } else if recovers {
@@ -47,7 +48,7 @@ proptest! {
             Ok(model) => model,
             Err(error) => return Err(TestCaseError::reject(error)),
         };
-        let results = run(&model);
+        let results = run_within(&model, 100_000_000);
         check(&model, &results);
         if model.seed % 4 == 0 {
             prop_assert_eq!(run(&watched(&model, results.summary.end)).hash(), results.hash());

@@ -70,6 +70,7 @@ impl Transport for Eqds {
             trimming: Some(TrimmingNeeds::COIN),
             buffer: Some(BufferNeeds { trimming: params.queue, ..BufferNeeds::DEFAULT }),
             for_trimming: (params.paths == EntropyPolicy::Reps).then_some("paths = \"reps\""),
+            unmoderated: (!params.oversubscribed_cc).then_some("oversubscribed_cc = true"),
             entropy: true,
             ..Needs::NOTHING
         }

@@ -64,6 +64,7 @@ impl Transport for Ndp {
             trimming: Some(TrimmingNeeds { returns: Some(params.returns), ..TrimmingNeeds::COIN }),
             buffer: Some(BufferNeeds { trimming: params.queue, ..BufferNeeds::DEFAULT }),
             for_trimming: (params.paths == EntropyPolicy::Reps).then_some("paths = \"reps\""),
+            unmoderated: (!params.oversubscribed_cc).then_some("oversubscribed_cc = true"),
             entropy: true,
             ..Needs::NOTHING
         }

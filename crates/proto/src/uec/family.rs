@@ -139,6 +139,7 @@ fn needs(Groups { common, window, credit }: Groups<'_>) -> Needs {
         last_hop: common.trim_last_hop,
         ..TrimmingNeeds::ARRIVING
     };
+    let is_unmoderated = window.is_none() && credit.is_some_and(|credit| !credit.oversubscribed_cc);
     let marking = BdpMarking { min: common.ecn_min, max: common.ecn_max, last_hop: credit.is_none() };
     Needs {
         marking: Some(MarkingNeeds::Bdp(marking)),
@@ -146,6 +147,7 @@ fn needs(Groups { common, window, credit }: Groups<'_>) -> Needs {
         // The consortium's simulator ends where that policy meets a timeout without trimming.
         for_trimming: (common.entropy == EntropyPolicy::Reps).then_some("entropy = \"reps\""),
         for_dropping: window.is_some_and(|window| window.sleek).then_some("sleek = true"),
+        unmoderated: is_unmoderated.then_some("oversubscribed_cc = true"),
         buffer: Some(BufferNeeds::DEFAULT),
         entropy: true,
         acks: Acks::OwnClass,

@@ -9,8 +9,10 @@
 //! | `marks` | marks that never come, and thresholds below those of DCTCP's paper |
 //! | `losses` | transports made for lossless networks, headrooms, first windows beyond the buffer |
 //! | `trims` | transports and parameters made for switches that trim where switches drop, and the other way round |
+//! | `collapse` | cores so narrow that headers of cut packets and their answers fill them |
 //! | `paths` | credits that don't return by the way of their data, and entropies that choose no path |
 
+mod collapse;
 mod losses;
 mod marks;
 mod paths;
@@ -28,7 +30,7 @@ pub struct Warning {
     /// The name of the transport that it is about.
     pub transport: &'static str,
     /// The kind, by which the warnings of many runs are told apart: `marks`, `lossless`, `headroom`, `first-windows`,
-    /// `openings`, `trimming` or `paths`.
+    /// `openings`, `trimming`, `collapse` or `paths`.
     pub kind: &'static str,
     /// The sentence, without the transport and without a full stop.
     pub text: String,
@@ -46,6 +48,7 @@ pub fn warnings(model: &Model) -> Vec<Warning> {
             ("first-windows", losses::first_windows(model, entry)),
             ("openings", losses::openings(entry)),
             ("trimming", trims::warning(model, entry)),
+            ("collapse", collapse::warning(model, entry)),
             ("paths", paths::credits(model, entry).or_else(|| paths::entropies(model, entry))),
         ];
         for (kind, text) in texts {

@@ -50,6 +50,22 @@ pub fn run(model: &Model) -> Results {
     simulation.finish().expect("the books balance")
 }
 
+/// Runs a model to the end, which it must reach before it has handled so many events. One that never ends is told with its model
+/// that way, which a time limit would not do.
+pub fn run_within(model: &Model, events: u64) -> Results {
+    let mut simulation = Simulation::new(model).expect("the model is sound");
+    simulation.run(&mut |progress| progress.events < events);
+    let results = simulation.finish().expect("the books balance");
+    assert_ne!(
+        results.summary.ended,
+        Ended::Interrupted,
+        "{} goes on for ever: {:?}",
+        model.traffic[0].transport.info().name,
+        model.traffic
+    );
+    results
+}
+
 /// Returns a partition that is drawn at random, but for the nodes that must lie together. It may have fewer parts.
 pub fn any_cut(model: &Model, parts: u64, seed: u64) -> Partition {
     let nodes = model.topology.nodes().len();

@@ -97,3 +97,33 @@ fn beside_credits_paths_are_one_for_a_flow_unless_the_scenario_says_so_and_eithe
             && entropy[0].contains("\"entropy\" it takes others")
     );
 }
+
+#[test]
+fn a_core_that_headers_and_answers_can_fill_is_warned_of_unless_receivers_ask_for_less() {
+    let dumbbell = |name: &str, rate: u32, more: &str| {
+        let text = format!(
+            "[topology]\nkind = \"dumbbell\"\npairs = 1\nrate = \"100 Gbps\"\nbottleneck_rate = \"{rate} Gbps\"\n{more}\
+             [[traffic]]\nkind = \"long\"\nsize = \"64 KB\"\npairs = [[\"h0\", \"h1\"]]\n[transport]\nname = \"{name}\"\n"
+        );
+        let parsed = Scenario::parse(&text, "x.toml", Path::new("."), &Overrides::default());
+        texts(&parsed.unwrap_or_else(|error| panic!("{error}")).model)
+    };
+    for name in ["ndp", "eqds", "uec-rccc"] {
+        let text = format!(
+            "{name}: asks for packets at the rate of a host's link however many are cut to their headers, and here hosts can send 10 \
+             times what the links from s0 to other switches take, so that headers and answers, which go ahead of data, may leave no \
+             room for data for ever; write oversubscribed_cc = true"
+        );
+        assert_eq!(dumbbell(name, 10, ""), [text]);
+    }
+    for name in ["uec", "uec-nscc", "dctcp"] {
+        assert_eq!(
+            dumbbell(name, 10, ""),
+            [""; 0],
+            "{name} has a window that packets without room make smaller"
+        );
+    }
+    // Three control packets of 84 B for each packet of 1538 B fill a link of a 6.1st of the rate.
+    assert_eq!(dumbbell("eqds", 17, ""), [""; 0]);
+    assert_eq!(dumbbell("eqds", 16, "").len(), 1);
+}
