@@ -20,6 +20,9 @@ use serde::{Deserialize, Serialize};
 mod deadlines;
 mod recovery;
 
+/// The most bytes on the wire that count as yet to be sent.
+const BACKLOG_MAX: u64 = 1 << 62;
+
 /// A probe, of which a sender has one on its way at most.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct Probe {
@@ -110,7 +113,9 @@ impl Sender {
                 let most = u64::from(framing.payload_max);
                 let rest = (unsent % most) as u32;
                 let last = if rest > 0 { framing.wire(rest) } else { 0 };
-                unsent / most * u64::from(framing.wire_max()) + u64::from(last)
+                let full = (unsent / most).saturating_mul(framing.wire_max().into());
+                // A flow without end has this much at most, to which what is lost can be added.
+                full.saturating_add(last.into()).min(BACKLOG_MAX)
             }
         }
     }

@@ -341,3 +341,13 @@ fn a_value_is_used_again_once_a_first_window_of_packets_has_taken_others_in_turn
     let next = sender.send();
     assert_eq!((next.len(), next[0].tag()), (1, first[0].tag()), "that of the packet that proved good");
 }
+
+#[test]
+fn a_flow_without_end_wants_a_window_however_much_larger_frames_are_than_their_payload() {
+    let mut env = env();
+    (env.framing.payload_max, env.framing.wire_min) = (64, 500);
+    let mut sender = Alone::new(OfMode::<BothParams>::sender(&BothParams::default(), &env));
+    sender.call(|end, cx| end.write(1 << 62, cx));
+    let packets = sender.send();
+    assert!(demand(&packets[0]) > 0, "{:?}", packets[0]);
+}
