@@ -156,11 +156,12 @@ impl<L: RateLaw> Sender<L> {
     /// Sets the time from the last packet to the next one, after its size or the pace changed.
     fn set_gap(&mut self) {
         let size = Bytes::new(self.last_wire as u64);
-        self.gap = if self.pacing_grain == FINEST {
-            self.pace.time_to_send(size)
-        } else {
-            self.pace.time_to_send_below(size, self.pacing_grain)
+        let whole = match self.pacing_grain {
+            FINEST => Span::ZERO,
+            grain => self.pace.time_to_send_below(size, grain),
         };
+        // Without a pause, a flow without a window would send for ever at one instant.
+        self.gap = if whole.is_zero() { self.pace.time_to_send(size) } else { whole };
     }
 
     /// Takes over a new pace after an input, and sets the timer for a packet that waits for it.

@@ -324,6 +324,13 @@ fn a_grain_rounds_the_time_between_packets_down() {
 }
 
 #[test]
+fn a_grain_leaves_a_shorter_time_between_packets_as_it_is_so_that_they_do_not_all_leave_at_once() {
+    let config = Config { pacing_grain: Span::from_us(2), ..config(Recovery::GoBackN) };
+    let mut bench = Bench::<false>::with(&config, 2 * S, 10 * S);
+    assert_eq!(bench.packets()[1].sent, Time::ZERO + GAP);
+}
+
+#[test]
 fn a_new_rate_moves_the_waiting_packet_only_under_a_law_that_asks_for_it() {
     fn second_leaves<const REPACES: bool>() -> Time {
         let mut bench = Bench::<REPACES>::with(&config(Recovery::GoBackN), 2 * S, 10 * S);
