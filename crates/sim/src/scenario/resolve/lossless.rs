@@ -199,8 +199,10 @@ pub(super) fn with_buffers(
         ClassTable { buffer: Some(limit), ..class }
     };
     let classes: Vec<ClassTable> = classes.into_iter().enumerate().map(filled).collect();
+    // A class that says so itself may: resolved scenarios say for each class whether transports asked for trimming.
     let endless = |index: &usize| {
-        trimming.of[*index].is_some() && classes[*index].buffer == Some(BufferWord::Unlimited) && !is_shared
+        let is_endless = classes[*index].buffer == Some(BufferWord::Unlimited) && !is_shared;
+        is_endless && trimming.of[*index].is_some() && !has(document, &at.key("class").index(*index), "trim")
     };
     if let Some(index) = (0..classes.len()).find(endless).filter(|_| has(document, &at, "trim")) {
         let name = quoted(&classes[index].name.0);

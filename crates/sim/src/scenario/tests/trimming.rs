@@ -45,6 +45,14 @@ fn a_transport_that_asks_for_trimming_gets_queues_of_one_bdp_and_twice_as_much_f
 }
 
 #[test]
+fn a_network_whose_transport_asks_for_trimming_reads_back_where_queues_have_no_limit() {
+    let scenario = parse(&with("buffer = \"unlimited\""));
+    check_reads_back(&scenario);
+    let class = &scenario.model.switch.classes[0];
+    assert_eq!((class.trim.is_some(), class.limit), (true, Amount::UNLIMITED), "no packet is without room");
+}
+
+#[test]
 fn the_keys_of_trimming_set_its_rule() {
     let keys = "trim = true\ntrim_to = \"128 B\"\ntrim_victim = \"arriving\"\ntrim_headers = 1\ntrim_last_hop = 1.5\n\
                 trim_return = false\nbuffer = \"2 BDP\"";
