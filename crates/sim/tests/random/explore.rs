@@ -21,6 +21,8 @@ const SHOWN: usize = 3;
 
 /// The number of flows alive at once up to which a scenario is run.
 const LIVE_FLOWS: f64 = 10_000.0;
+/// The number of packets that hosts may put into their queues at once up to which a scenario is run.
+const QUEUED: f64 = 500_000.0;
 /// The number of reasons of refusals that a report names.
 const REASONS: usize = 12;
 
@@ -144,6 +146,18 @@ impl Drop for Present {
     }
 }
 
+/// Returns whether a scenario would take long: for its flows, or since hosts put whole windows into their queues at once, each of
+/// which may be as long as the longest delay at the highest rate.
+fn is_too_large(scenario: &Scenario) -> bool {
+    let (model, estimate) = (&scenario.model, scenario.estimate());
+    let ports = model.topology.ports();
+    let rate = ports.iter().map(|port| port.rate.as_bps_f64()).fold(0.0, f64::max);
+    let delay = ports.iter().map(|port| port.delay.as_secs_f64()).fold(0.0, f64::max);
+    let window = 2.0 * delay * rate / 8.0 / f64::from(model.framing.wire_max());
+    let queued = (window * estimate.live_flows).max(estimate.packets);
+    estimate.live_flows > LIVE_FLOWS || model.host.queues_data && queued > QUEUED
+}
+
 /// Calls `work`; a panic is a failure as any other.
 fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     let says = |panic: &(dyn Any + Send)| {
@@ -173,7 +187,7 @@ pub fn scenarios(seed: u64, cases: Range<u64>) -> Report {
         let Some(read) = repaired.readable else { continue };
         report.accepted += 1;
         report.accepted_at_once += u64::from(repaired.refusals.is_empty());
-        if read.scenario.estimate().live_flows > LIVE_FLOWS {
+        if is_too_large(&read.scenario) {
             report.too_large += 1;
             continue;
         }

@@ -67,6 +67,11 @@ impl World {
         self.transports.iter().any(|info| scenario::has_credits(info))
     }
 
+    /// Returns whether a transport of the scenario asks switches to trim.
+    fn trims(&self) -> bool {
+        self.transports.iter().any(|info| scenario::trims(info))
+    }
+
     /// Returns whether a key of `[switch]` belongs to the port mechanism of a transport of the scenario.
     fn has_mechanism_key(&self, name: &str) -> bool {
         self.transports.iter().any(|info| info.mechanism.keys().any(|(key, _)| key == name))

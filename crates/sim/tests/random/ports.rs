@@ -46,6 +46,7 @@ impl Maker<'_> {
             let is_written = written.iter().any(|line| line.starts_with(&format!("{name} =")));
             let has_meaning = match group {
                 "credit" => world.has_credits(),
+                "trim" => world.trims(),
                 "red" => groups.contains(&group),
                 "pfc" => name == "pfc" || groups.contains(&group),
                 "buffer" => !groups.contains(&"pfc"),

@@ -56,7 +56,7 @@ pub fn check(readable: &Readable, draw: &mut Draw) -> Result<Ran, Failure> {
     let again = reread(readable)?;
     let (run, peak) = heap::peak_of(|| bounded(&scenario.model));
     let (model, results) = run?;
-    check_memory(&Estimate::of(&model), &results, peak)?;
+    check_memory(&model, &Estimate::of(&model), &results, peak)?;
     let mut ran = Ran { runs: 1, events: results.summary.events, peak, ..Ran::default() };
     let expected = shown(&results);
     let same = |kind: &str, results: &Results| differing(&expected, &shown(results), kind);
@@ -135,11 +135,17 @@ fn check_estimate(estimate: &Estimate) -> Result<(), Failure> {
 
 /// Asserts that a run took no more memory than was estimated, times a factor, beside what packets under way, protocols and
 /// traces take, which estimates leave out, and samples, of which a run has more where losses make it long.
-fn check_memory(estimate: &Estimate, results: &Results, peak: usize) -> Result<(), Failure> {
+fn check_memory(model: &Model, estimate: &Estimate, results: &Results, peak: usize) -> Result<(), Failure> {
     let entries: usize = results.traces.iter().map(|trace| trace.table().rows()).sum();
     let rows = entries + results.samples.rows();
-    let allowed =
-        4.0 * estimate.memory_bytes() + 2_000.0 * results.summary.events as f64 + 500.0 * rows as f64 + 8e6;
+    // A window is as large as a slow link and a long delay make it, and its packets have records, which are doubled now and then,
+    // and may all lie in the queue of the host. A flow that scores its paths has 14 B for each of up to 32,768.
+    let each = if model.host.queues_data { 600.0 } else { 40.0 };
+    let records = each * results.flows.u64s("data_packets").iter().sum::<u64>() as f64;
+    let has_paths = model.traffic.iter().any(|entry| entry.transport.needs().entropy);
+    let paths = if has_paths { 16.0 * 32_768.0 * estimate.live_flows } else { 0.0 };
+    let others = records + paths + 500.0 * rows as f64 + 8e6;
+    let allowed = 4.0 * estimate.memory_bytes() + 2_000.0 * results.summary.events as f64 + others;
     if peak as f64 <= allowed {
         return Ok(());
     }

@@ -131,10 +131,13 @@ impl<'a> Maker<'a> {
     fn transport_and_traffic(&mut self, draw: &mut Draw, world: &mut World) {
         let count = [1, 1, 1, 2, 3, 4][draw.below(6) as usize];
         world.traffic = (0..count).map(|entry| format!("t{entry}")).collect();
-        let default = draw.pick(TRANSPORTS);
+        // Switches trim where all transports of a class know of it, which those of all would seldom be.
+        let trim = draw.chance(20);
+        let pool: Vec<&TransportInfo> = TRANSPORTS.iter().filter(|info| !trim || trims(info)).collect();
+        let default = *draw.pick(&pool);
         // One transport in all traffic, or some of the entries have their own.
         let own: Vec<Option<&TransportInfo>> =
-            (0..count).map(|_| draw.chance(40).then(|| draw.pick(TRANSPORTS))).collect();
+            (0..count).map(|_| draw.chance(40).then(|| *draw.pick(&pool))).collect();
         let is_used = own.iter().any(Option::is_none) || draw.chance(2);
         let used = own.iter().flatten().copied().chain(is_used.then_some(default));
         world.transports = used.collect();
@@ -157,6 +160,11 @@ impl<'a> Maker<'a> {
 /// Returns whether a transport with its default parameters uses credits.
 pub fn has_credits(info: &TransportInfo) -> bool {
     AnyTransport::by_name(info.name).is_some_and(|transport| transport.needs().credits.is_some())
+}
+
+/// Returns whether a transport with its default parameters asks switches to trim.
+pub fn trims(info: &TransportInfo) -> bool {
+    AnyTransport::by_name(info.name).is_some_and(|transport| transport.needs().trimming.is_some())
 }
 
 /// Draws the lines of a transport: its name, perhaps a profile, and none, some or all of its parameters.
