@@ -116,10 +116,12 @@ mod tests {
                     0..3 => {
                         _ = records.push(100, 0, [State::Flying, State::Asking][rng.below(2) as usize], now)
                     }
-                    3 if let Some(lost) = records.first_lost() => {
-                        records.repeat(lost, 0, now);
-                        deadlines.begin_again(lost, &records, &config);
-                        again += 1;
+                    3 => {
+                        if let Some(lost) = records.first_lost() {
+                            records.repeat(lost, 0, now);
+                            deadlines.begin_again(lost, &records, &config);
+                            again += 1;
+                        }
                     }
                     4 if place < records.len() && records.get(place).1 == State::Flying => {
                         records.lose(place)
