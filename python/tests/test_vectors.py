@@ -26,6 +26,8 @@ GOLDEN = {
     "rccc.htsim.json": "0b906fb053f59e57",
     "reps.specification.json": "c6f6ed889f66eb38",
     "reps.htsim.json": "ae4b6279e0e6f288",
+    "flow.specification.json": "c01e6288c87e2acf",
+    "flow.htsim.json": "83bc2a096e63cf6c",
 }
 
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(vectors.schema_text()))
@@ -254,7 +256,7 @@ def test_another_seed_draws_other_sequences_only(cli: Cli, tmp_path: Path, folde
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--algorithm", "ncss"], "'ncss' is no algorithm (known: nscc, rccc, reps)"),
+        (["--algorithm", "ncss"], "'ncss' is no algorithm (known: nscc, rccc, reps, flow)"),
         (["--algorithm", "nscc,"], "--algorithm 'nscc,': a name is empty"),
         (["--reading", "htsim,htsim"], "htsim comes twice; name it once"),
         (["--reading", "paper"], "'paper' is no reading"),

@@ -11,6 +11,8 @@ choice! {
         Rccc = "rccc",
         /// REPS and the other policies by which a sender chooses paths.
         Reps = "reps",
+        /// The sending end of a flow, with all of these.
+        Flow = "flow",
     }
 }
 
@@ -26,7 +28,7 @@ choice! {
 
 impl Algorithm {
     /// All algorithms.
-    pub const ALL: [Algorithm; 3] = [Algorithm::Nscc, Algorithm::Rccc, Algorithm::Reps];
+    pub const ALL: [Algorithm; 4] = [Algorithm::Nscc, Algorithm::Rccc, Algorithm::Reps, Algorithm::Flow];
 
     /// Returns a sentence on what a file has.
     pub(crate) fn about(self) -> &'static str {
@@ -36,6 +38,9 @@ impl Algorithm {
             }
             Algorithm::Rccc => {
                 "RCCC: the credit that a sender spends and the demand that it tells; the pulls that a receiving host paces."
+            }
+            Algorithm::Flow => {
+                "The sending end of a flow, with window, credit or both: the packets that leave, and when it wants to be called."
             }
             Algorithm::Reps => {
                 "REPS and other choices of paths: the entropy value of each packet, after what was heard of others."
@@ -49,6 +54,7 @@ impl Algorithm {
             Algorithm::Nscc => &[("cwnd_bytes", 1), ("max_cwnd_bytes", 1)],
             Algorithm::Rccc => &[("next_ps", 1), ("rate_ppm", 1)],
             Algorithm::Reps => &[],
+            Algorithm::Flow => &[("cwnd_bytes", 1)],
         }
     }
 }

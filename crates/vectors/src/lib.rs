@@ -6,6 +6,7 @@
 //! | [`Algorithm::Nscc`] | [`Nscc`](clearway_proto::uec::window::Nscc) | `window` |
 //! | [`Algorithm::Rccc`] | [`Credit`](clearway_proto::uec::credit::Credit), [`Pacer`](clearway_proto::uec::Pacer) | `sender`, `receiver` |
 //! | [`Algorithm::Reps`] | [`Entropies`](clearway_proto::entropy::Entropies) | `paths` |
+//! | [`Algorithm::Flow`] | [`Sender`](clearway_proto::uec::Sender), which has all of these | `flow` |
 //!
 //! A file has the *cases* of an algorithm under one [`Reading`]: boundary cases made by hand, and sequences drawn by a fixed
 //! generator from a seed. The same seed gives the same bytes. `docs/vectors.schema.json` has the format with all keys.
@@ -20,6 +21,7 @@
 
 mod case;
 mod choices;
+mod flow;
 mod nscc;
 mod rccc;
 mod readings;
@@ -36,6 +38,7 @@ pub fn text(algorithm: Algorithm, reading: Reading, seed: u64, version: &str) ->
         Algorithm::Nscc => nscc::cases(&setting::of_nscc(reading), seed),
         Algorithm::Rccc => rccc::cases(&setting::of_rccc(reading), seed),
         Algorithm::Reps => reps::cases(&setting::of_nscc(reading), seed),
+        Algorithm::Flow => flow::cases(reading, seed),
     };
     let fields = [
         ("schema", json(&"clearway-vectors/1")),

@@ -4,6 +4,8 @@ mod boundaries;
 mod drawn;
 mod window;
 
+pub use window::{Window, WindowFacts};
+
 use crate::case::Case;
 use clearway_proto::uec::NsccParams;
 

@@ -51,12 +51,23 @@ const REPS: &[Row] = &[(
     "The feedback of a timeout has the entropy of the packet that was lost; else 0. Inputs are as the reading has them.",
 )];
 
+const FLOW: &[Row] = &[
+    (
+        "UE-12",
+        "timeout_names_path",
+        "The feedback of a timeout has the entropy of the packet that was lost; else 0.",
+    ),
+    ("UE-13", "room_for_mtu", "The window must have room for a full packet; else for the one that leaves."),
+    ("UE-14", "small_window_asks", "Packets of a window below 16 KB ask for acknowledgements."),
+];
+
 /// Returns the rows of a file.
 fn rows(algorithm: Algorithm) -> &'static [Row] {
     match algorithm {
         Algorithm::Nscc => NSCC,
         Algorithm::Rccc => RCCC,
         Algorithm::Reps => REPS,
+        Algorithm::Flow => FLOW,
     }
 }
 
@@ -69,7 +80,9 @@ pub fn keys(algorithm: Algorithm) -> Vec<&'static str> {
 /// Returns the readings of a file as JSON: the parameter, its value and what it decides, by number.
 pub fn text(algorithm: Algorithm, reading: Reading) -> String {
     let values: BTreeMap<_, _> = match algorithm {
-        Algorithm::Nscc | Algorithm::Reps => setting::of_nscc(reading).write().into_iter().collect(),
+        Algorithm::Nscc | Algorithm::Reps | Algorithm::Flow => {
+            setting::of_nscc(reading).write().into_iter().collect()
+        }
         Algorithm::Rccc => setting::of_rccc(reading).write().into_iter().collect(),
     };
     object(rows(algorithm).iter().map(|&(id, key, about)| {

@@ -15,7 +15,7 @@ const OFFERED: usize = 4;
 /// What a choice of paths is told and asked.
 #[derive(Clone, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum Input {
+pub enum Input {
     /// A packet leaves: which entropy has it?
     Next {
         /// Random numbers of 16 bits, to be taken in turn where one is drawn.
@@ -41,6 +41,13 @@ struct Nothing {}
 struct Initial {
     kind: &'static str,
     part: &'static str,
+    #[serde(flatten)]
+    facts: PathFacts,
+}
+
+/// What a choice of paths is made with.
+#[derive(Serialize)]
+pub struct PathFacts {
     policy: String,
     values: u16,
     /// The bits above those of the values, and the first order, of the policies that walk over all values.
@@ -56,7 +63,7 @@ struct Initial {
     reps_explorations: u8,
 }
 
-struct Paths {
+pub struct Paths {
     policy: EntropyPolicy,
     values: u16,
     first_window: u64,
@@ -67,13 +74,36 @@ struct Paths {
 
 impl Paths {
     fn new(policy: EntropyPolicy, values: u16, first_window: u64, seed: u64) -> Paths {
-        let mut rng = Rng::stream(seed, Entity::SenderPath, u64::from(values));
+        Paths::of(policy, values, first_window, Rng::stream(seed, Entity::SenderPath, u64::from(values)))
+    }
+
+    /// Returns a choice that draws from a stream.
+    pub fn of(policy: EntropyPolicy, values: u16, first_window: u64, mut rng: Rng) -> Paths {
         // Both policies draw the same, and the first value of a walk shows what.
         let mut twin = rng.clone();
         let first = Entropies::new(EntropyPolicy::Oblivious, values, &mut twin).next(&mut twin, Time::ZERO);
         let walk = (first & !(values - 1), first & (values - 1));
         let entropies = Entropies::new(policy, values, &mut rng).with_first_window(first_window);
         Paths { policy, values, first_window, walk, entropies, rng }
+    }
+
+    /// Returns what the choice was made with.
+    pub fn facts(&self) -> PathFacts {
+        let penalties = Penalties::UEC;
+        PathFacts {
+            policy: self.policy.to_string(),
+            values: self.values,
+            base: self.walk.0,
+            order: self.walk.1,
+            first_window_packets: self.first_window,
+            penalty_ecn: penalties.ecn,
+            penalty_nack: penalties.nack,
+            penalty_timeout: penalties.timeout,
+            penalty_most: penalties.most,
+            reps_places: REPS_PLACES,
+            reps_freeze_ps: REPS_FREEZE.as_ps(),
+            reps_explorations: REPS_EXPLORATIONS,
+        }
     }
 
     /// Returns the random numbers that come next, which a choice may take or leave.
@@ -87,23 +117,7 @@ impl Subject for Paths {
     type Input = Input;
 
     fn initial(&self) -> String {
-        let penalties = Penalties::UEC;
-        json(&Initial {
-            kind: "initial",
-            part: "paths",
-            policy: self.policy.to_string(),
-            values: self.values,
-            base: self.walk.0,
-            order: self.walk.1,
-            first_window_packets: self.first_window,
-            penalty_ecn: penalties.ecn,
-            penalty_nack: penalties.nack,
-            penalty_timeout: penalties.timeout,
-            penalty_most: penalties.most,
-            reps_places: REPS_PLACES,
-            reps_freeze_ps: REPS_FREEZE.as_ps(),
-            reps_explorations: REPS_EXPLORATIONS,
-        })
+        json(&Initial { kind: "initial", part: "paths", facts: self.facts() })
     }
 
     fn first_output(&self) -> String {

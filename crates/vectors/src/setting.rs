@@ -1,7 +1,7 @@
 //! The networks and parameters that cases begin with.
 
 use crate::choices::Reading;
-use clearway_proto::uec::{NsccParams, RcccParams, UecNscc, UecRccc};
+use clearway_proto::uec::{BothParams, NsccParams, RcccParams, Uec, UecNscc, UecRccc};
 use clearway_proto::{Env, Framing, Transport};
 use clearway_schema::Declared;
 use clearway_units::{Rate, Span};
@@ -32,6 +32,11 @@ pub fn of_nscc(reading: Reading) -> NsccParams {
 /// Returns the parameters of `uec-rccc` under a reading.
 pub fn of_rccc(reading: Reading) -> RcccParams {
     of::<UecRccc>(reading)
+}
+
+/// Returns the parameters of `uec` under a reading.
+pub fn of_both(reading: Reading) -> BothParams {
+    of::<Uec>(reading)
 }
 
 /// Returns a transport's parameters under a reading: its defaults, or those of the profile of that name.

@@ -140,6 +140,50 @@ fn every_constant_of_credit_changes_an_output() {
 }
 
 #[test]
+fn every_constant_of_a_sending_end_changes_an_output_by_itself() {
+    let constants = [
+        ("entropy", "reps"),
+        ("paths", "128"),
+        ("maxwnd", "1.4"),
+        ("rto", "100 us"),
+        ("rto_doubles", "false"),
+        ("timeout_names_path", "false"),
+        ("sack_threshold", "4096 B"),
+        ("room_for_mtu", "false"),
+        ("small_window_asks", "false"),
+        ("base_rtt", "network"),
+        ("quantum", "255 B"),
+        ("acks_pull", "false"),
+    ];
+    let ours = setting::of_both(Reading::Specification);
+    let usual = outputs(&flow::of(&ours, "both", 1));
+    let values: Vec<_> = ours.write().into_iter().collect();
+    for (key, value) in constants {
+        let mut changed = ours.clone();
+        changed.set(key, value).unwrap();
+        let is_usual = changed.write().into_iter().eq(values.iter().cloned());
+        assert!(!is_usual, "{key} = {value} is the default");
+        assert!(outputs(&flow::of(&changed, "both", 1)) != usual, "{key}");
+    }
+}
+
+#[test]
+fn sending_ends_lose_repeat_ask_probe_and_end() {
+    for reading in Reading::ALL {
+        let outputs = outputs(&flow::cases(reading, 1));
+        let times = |is: &dyn Fn(&Value) -> bool| outputs.iter().filter(|output| is(output)).count();
+        assert!(times(&|output| output["repeats"] == true) > 50, "packets sent again");
+        assert!(times(&|output| output["asks"] == true) > 50, "packets that ask");
+        assert!(times(&|output| output["ends"] == true) > 10, "packets that tell the end");
+        assert!(times(&|output| output["finished"] == true) > 3, "ends that are done");
+        let is_control = |output: &Value| output["psn"].is_u64() && output["offset_bytes"].is_null();
+        assert!(times(&|output| is_control(output) && output["target_quanta"].is_u64()) > 10, "requests");
+        let probes = times(&|output| is_control(output) && output["target_quanta"].is_null());
+        assert_eq!(probes > 0, reading == Reading::Specification, "{reading}: {probes} probes");
+    }
+}
+
+#[test]
 fn the_feedback_of_a_timeout_names_its_path_or_0() {
     let named = |reading| {
         let file = read(&text(Algorithm::Reps, reading, 1, "0"));

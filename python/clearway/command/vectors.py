@@ -23,6 +23,7 @@ ALGORITHMS = {
     "nscc": "the window of a sender",
     "rccc": "the credit of a sender, the pulls of a receiver",
     "reps": "REPS and other choices of paths",
+    "flow": "a whole sending end, and its packets",
 }
 READINGS = {
     "specification": "the Ultra Ethernet Specification 1.0.3, as far as it could be read",
@@ -70,11 +71,11 @@ def known_readings() -> Names:
     help="Seed of the sequences that are drawn.",
 )
 def vectors(out: Path, algorithm: str, reading: str, seed: int) -> None:
-    """Write test vectors of NSCC, RCCC and REPS for implementers.
+    """Write test vectors of NSCC, RCCC, REPS and whole senders.
 
     Each file holds inputs (acknowledgements, NACKs, timeouts, demand, feedback on paths) and what the algorithm makes
-    of each: window, credit, pulls, entropy values. `check_vectors.py` beside them hands the inputs to a program of
-    yours and finds the first output that differs; it needs Python alone. Equal options give equal bytes.
+    of each: window, credit, pulls, entropy values, packets. `check_vectors.py` beside them hands the inputs to a
+    program of yours and finds the first output that differs; it needs Python alone. Equal options give equal bytes.
     """
     from clearway.vectors import CHECKER, write
 

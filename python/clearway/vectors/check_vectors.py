@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks an implementation of NSCC, RCCC or REPS against test vectors of Clearway. It needs Python 3.9 alone.
+"""Checks NSCC, RCCC, REPS or a whole sender of yours against test vectors of Clearway. It needs Python 3.9 alone.
 
     python3 check_vectors.py nscc.specification.json -- ./adapter
     python3 check_vectors.py *.json --case quick-adapt --plain -- ./adapter --verbose

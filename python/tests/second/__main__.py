@@ -7,10 +7,11 @@ import sys
 from typing import Any
 
 from second.credit import Receiver, Sender
+from second.flow import Flow
 from second.paths import Paths
 from second.window import Window
 
-PARTS: dict[str, Any] = {"window": Window, "sender": Sender, "receiver": Receiver, "paths": Paths}
+PARTS: dict[str, Any] = {"window": Window, "sender": Sender, "receiver": Receiver, "paths": Paths, "flow": Flow}
 
 subject: Any = None
 for text in sys.stdin:

@@ -111,6 +111,13 @@ impl From<NsccState> for State {
 struct Initial {
     kind: &'static str,
     part: &'static str,
+    #[serde(flatten)]
+    facts: WindowFacts,
+}
+
+/// What a window is made with.
+#[derive(Serialize)]
+pub struct WindowFacts {
     mtu_bytes: u32,
     mss_bytes: u32,
     sender_rate_bps: u64,
@@ -166,25 +173,10 @@ impl Window {
         Window { params: params.clone(), env, nscc: Nscc::new(config, env.network_rtt) }
     }
 
-    fn output(&self, may_send: Option<bool>) -> String {
-        let whole = |bytes: f64| bytes.round() as u64;
-        json(&Output {
-            cwnd_bytes: whole(self.nscc.cwnd()),
-            max_cwnd_bytes: whole(self.nscc.maxwnd()),
-            base_rtt_ps: self.nscc.base_rtt().as_ps(),
-            may_send,
-        })
-    }
-}
-
-impl Subject for Window {
-    type Input = Input;
-
-    fn initial(&self) -> String {
+    /// Returns what the window was made with.
+    pub fn facts(&self) -> WindowFacts {
         let (params, config) = (&self.params.window, self.nscc.config());
-        json(&Initial {
-            kind: "initial",
-            part: "window",
+        WindowFacts {
             mtu_bytes: self.env.framing.wire_max(),
             mss_bytes: self.env.framing.payload_max,
             sender_rate_bps: self.env.line_rate.as_bps(),
@@ -224,7 +216,25 @@ impl Subject for Window {
             derived_fi_bytes: config.fi,
             derived_fi_scale: config.fi_scale,
             derived_eta_bytes: config.eta,
+        }
+    }
+
+    fn output(&self, may_send: Option<bool>) -> String {
+        let whole = |bytes: f64| bytes.round() as u64;
+        json(&Output {
+            cwnd_bytes: whole(self.nscc.cwnd()),
+            max_cwnd_bytes: whole(self.nscc.maxwnd()),
+            base_rtt_ps: self.nscc.base_rtt().as_ps(),
+            may_send,
         })
+    }
+}
+
+impl Subject for Window {
+    type Input = Input;
+
+    fn initial(&self) -> String {
+        json(&Initial { kind: "initial", part: "window", facts: self.facts() })
     }
 
     fn first_output(&self) -> String {
