@@ -72,11 +72,15 @@ def test_a_second_implementation_agrees_with_every_step(name: str, folder: Path)
     assert f"{count} of {count} cases agree" in done.stdout
 
 
-@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow)], ids=["each fifth case", "every case"])
+@pytest.mark.parametrize(
+    ("step", "most"),
+    [(5, 60), pytest.param(1, None, marks=pytest.mark.slow)],
+    ids=["60 steps of each fifth case", "every case"],
+)
 @pytest.mark.parametrize("name", GOLDEN)
-def test_files_have_the_format_that_is_stated(name: str, step: int, folder: Path) -> None:
+def test_files_have_the_format_that_is_stated(name: str, step: int, most: int | None, folder: Path) -> None:
     file = json.loads((folder / name).read_text("utf-8"))
-    file["cases"] = file["cases"][::-step]
+    file["cases"] = [{**case, "steps": case["steps"][:most]} for case in file["cases"][::-step]]
     assert [f"{error.json_path}: {error.message[:200]}" for error in VALIDATOR.iter_errors(file)] == []
     file["cases"][0]["steps"][0]["input"]["surprise"] = 1
     assert not VALIDATOR.is_valid(file)
