@@ -93,14 +93,22 @@ def shell(call: list[str], redirections: str, folder: Path) -> subprocess.Comple
     )
 
 
-#: The answers that are asked for by default where nobody opened the output, too: one of each kind of command.
-SOME = (["--version"], ["check", "small.toml"], ["list", "transports", "--json"], ["new", "-"], ["schema"])
+#: The answers that are asked for by default where nobody opened the output, too: one of each kind of command. Of the
+#: help on commands, which has one way out, that on `run` is asked for by default.
+SOME = (
+    ["--version"],
+    ["run", "--help"],
+    ["check", "small.toml"],
+    ["list", "transports", "--json"],
+    ["new", "-"],
+    ["schema"],
+)
 UNWRITTEN = [
     pytest.param(
         call,
         output,
         id=f"{' '.join(call)}-{output}",
-        marks=() if output == ">/dev/full" or call in SOME else pytest.mark.slow,
+        marks=() if call in SOME or (output == ">/dev/full" and call[1:] != ["--help"]) else pytest.mark.slow,
     )
     for output in OUTPUTS
     for call in ANSWERS
