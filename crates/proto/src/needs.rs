@@ -17,8 +17,8 @@ pub struct Needs {
     pub for_trimming: Option<&'static str>,
     /// A parameter with its value that is made for switches that drop, if one is set.
     pub for_dropping: Option<&'static str>,
-    /// A parameter with its value that lets receivers ask for less where packets are cut in the core of the network, if it is not
-    /// set and nothing else of the transport slows senders down.
+    /// A parameter with the value that would make receivers ask for less where the core of the network cuts packets, if they ask
+    /// for packets at the rate of their links whatever is cut, and senders have no window that cut packets make smaller.
     pub unmoderated: Option<&'static str>,
     /// The limit of data queues, if the transport is made for one that follows from the network's bandwidth-delay product.
     pub buffer: Option<BufferNeeds>,

@@ -35,7 +35,7 @@ pub struct Config {
     pub recovery: Recovery,
     /// With go-back-N, the least time between two negative acknowledgements for the same loss.
     pub nack_interval: Span,
-    /// The time between two packets is rounded down to a multiple of this, unless that is none.
+    /// The time between two packets is rounded down to a multiple of this, unless it is shorter.
     pub pacing_grain: Span,
     /// The time without progress after which the sender repeats all that is not acknowledged; `None` if it never does.
     pub rto: Option<Span>,
@@ -76,7 +76,8 @@ declare! {
         /// `own-class`: in a class of their own ahead of data, at every port.
         acks: Acks = "with-data" from "InfiniBand Architecture 9.7: the service level of the request";
         /// The grain of the time between two packets, which is rounded down to a multiple of it, and one that is a
-        /// multiple to the next lower one, as by ns-3's floating-point seconds. A time below it stays as it is.
+        /// multiple to the next lower one, as by ns-3's floating-point seconds. A time below the
+        /// grain is not rounded. `1 ps`: no rounding.
         pacing_grain: Span = "1 ps" in "1 ps" to "1 ms" from "our choice; HPCC's ns-3 code: 1 ns";
         /// If true, the ports of switches pause senders before a buffer overflows (priority flow control), unless
         /// `[switch]` sets something else.

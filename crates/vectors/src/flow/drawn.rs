@@ -7,9 +7,9 @@ use clearway_proto::{Endpoint, Entity, Flags, Rng, Sender as _};
 use clearway_units::Time;
 use std::collections::BTreeMap;
 
-/// The number of packets that a case sends, or a few less.
+/// The number of turns of a case, in each of which a packet leaves or arrives, or the end's time comes.
 const STEPS: usize = 500;
-/// The way back of an answer and the way of a packet, at least, in picoseconds.
+/// The least time in picoseconds that a packet takes in one direction. An answer arrives when both ways have passed.
 const WAY: u64 = 7_000_000;
 
 /// A packet on its way to the receiver.

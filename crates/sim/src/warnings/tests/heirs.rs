@@ -100,10 +100,10 @@ fn beside_credits_paths_are_one_for_a_flow_unless_the_scenario_says_so_and_eithe
 
 #[test]
 fn a_core_that_headers_and_answers_can_fill_is_warned_of_unless_receivers_ask_for_less() {
-    let dumbbell = |name: &str, rate: u32, more: &str| {
+    let dumbbell = |name: &str, rate: u32, [classes, of_traffic]: [&str; 2]| {
         let text = format!(
-            "[topology]\nkind = \"dumbbell\"\npairs = 1\nrate = \"100 Gbps\"\nbottleneck_rate = \"{rate} Gbps\"\n{more}\
-             [[traffic]]\nkind = \"long\"\nsize = \"64 KB\"\npairs = [[\"h0\", \"h1\"]]\n[transport]\nname = \"{name}\"\n"
+            "[topology]\nkind = \"dumbbell\"\npairs = 1\nrate = \"100 Gbps\"\nbottleneck_rate = \"{rate} Gbps\"\n{classes}\
+             [[traffic]]\n{of_traffic}kind = \"long\"\nsize = \"64 KB\"\npairs = [[\"h0\", \"h1\"]]\n[transport]\nname = \"{name}\"\n"
         );
         let parsed = Scenario::parse(&text, "x.toml", Path::new("."), &Overrides::default());
         texts(&parsed.unwrap_or_else(|error| panic!("{error}")).model)
@@ -114,16 +114,26 @@ fn a_core_that_headers_and_answers_can_fill_is_warned_of_unless_receivers_ask_fo
              times what the links from s0 to other switches take, so that headers and answers, which go ahead of data, may leave no \
              room for data for ever; write oversubscribed_cc = true"
         );
-        assert_eq!(dumbbell(name, 10, ""), [text]);
+        assert_eq!(dumbbell(name, 10, [""; 2]), [text]);
     }
     for name in ["uec", "uec-nscc", "dctcp"] {
         assert_eq!(
-            dumbbell(name, 10, ""),
+            dumbbell(name, 10, [""; 2]),
             [""; 0],
             "{name} has a window that packets without room make smaller"
         );
     }
     // Three control packets of 84 B for each packet of 1538 B fill a link of a 6.1st of the rate.
-    assert_eq!(dumbbell("eqds", 17, ""), [""; 0]);
-    assert_eq!(dumbbell("eqds", 16, "").len(), 1);
+    assert_eq!(dumbbell("eqds", 17, [""; 2]), [""; 0]);
+    assert_eq!(dumbbell("eqds", 16, [""; 2]).len(), 1);
+    // Where headers share the link with data by weight, NACKs and pulls alone fill a 9.2nd.
+    let by_weight = [
+        "[[switch.class]]\nname = \"d\"\npriority = 1\ntrim_class = \"h\"\n[[switch.class]]\nname = \"h\"\npriority = 1\n\
+         [[switch.class]]\nname = \"c\"\npriority = 0\n",
+        "class = \"d\"\nack_class = \"c\"\n",
+    ];
+    assert_eq!(dumbbell("eqds", 11, by_weight), [""; 0]);
+    assert_eq!(dumbbell("eqds", 10, by_weight).len(), 1);
+    let all_by_weight = by_weight.map(|text| text.replace("priority = 0", "priority = 1"));
+    assert_eq!(dumbbell("eqds", 1, all_by_weight.each_ref().map(String::as_str)), [""; 0]);
 }
