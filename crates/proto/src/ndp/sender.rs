@@ -36,7 +36,10 @@ pub struct NdpSender {
     last: Option<u32>,
     /// The packets in the first window.
     window: u32,
-    /// The packets that may be sent now.
+    /// The packets of the first window that have not been sent. Only new packets are of it: a packet that is sent again takes
+    /// a pull.
+    unasked: u32,
+    /// The packets that may be sent by pulls.
     budget: u32,
     /// The number of the last pull.
     pulled: u32,
@@ -98,7 +101,8 @@ impl NdpSender {
             closed: false,
             last: None,
             window,
-            budget: window,
+            unasked: window,
+            budget: 0,
             pulled: 0,
             expected: 0,
             withheld: 0,
@@ -112,11 +116,19 @@ impl NdpSender {
         }
     }
 
+    /// Returns true if the sender has a new packet to send, whether it may or not.
+    fn has_new(&self) -> bool {
+        self.flight.has_room() && (self.flight.end() < self.written || self.closed && self.last.is_none())
+    }
+
     /// Returns true if the sender has something to send, whether it may or not.
     fn has_data(&self) -> bool {
-        self.flight.lost() > 0
-            || self.flight.has_room()
-                && (self.flight.end() < self.written || self.closed && self.last.is_none())
+        self.flight.lost() > 0 || self.has_new()
+    }
+
+    /// Returns true if the sender has something to send, and may.
+    fn may_send(&self) -> bool {
+        self.budget > 0 && self.has_data() || self.unasked > 0 && self.has_new()
     }
 
     fn timeout(&self) -> Span {
@@ -234,7 +246,7 @@ impl Endpoint for NdpSender {
         let lost = self.flight.expire(after, now, |entropy| {
             paths.iter_mut().for_each(|paths| paths.feedback(entropy, Feedback::Timeout, now));
         });
-        let waits = self.flight.waiting() == 0 && self.budget == 0 && self.has_data();
+        let waits = self.flight.waiting() == 0 && !self.may_send() && self.has_data();
         if lost > 0 {
             cx.stats.rare_mut().timeouts += 1;
             self.backoff = (self.backoff + 1).min(BACKOFF_MAX);
@@ -279,7 +291,7 @@ impl Endpoint for NdpSender {
 
 impl Sender for NdpSender {
     fn wants_transmit(&self, _: Time) -> bool {
-        self.budget > 0 && self.has_data()
+        self.may_send()
     }
 
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
@@ -291,14 +303,19 @@ impl Sender for NdpSender {
             paths.with_first_window(self.window.into())
         });
         let entropy = paths.next(cx.rng, cx.now);
-        let Segment { psn, offset, len, again } = match self.flight.send_lost(entropy, cx.now) {
+        let lost = (self.budget > 0).then(|| self.flight.send_lost(entropy, cx.now)).flatten();
+        let Segment { psn, offset, len, again } = match lost {
             Some(segment) => segment,
             None => {
                 let left = self.written - self.flight.end();
                 self.flight.send(left.min(self.framing.payload_max.into()) as u32, entropy, cx.now)
             }
         };
-        self.budget -= 1;
+        if again || self.unasked == 0 {
+            self.budget -= 1;
+        } else {
+            self.unasked -= 1;
+        }
         if !again && self.closed && self.flight.end() == self.written {
             self.last = Some(psn);
         }

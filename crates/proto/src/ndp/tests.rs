@@ -113,6 +113,22 @@ fn a_sender_sends_a_packet_for_each_pull_and_those_that_were_cut_first() {
 }
 
 #[test]
+fn what_a_short_flow_leaves_of_its_first_window_is_for_new_packets_alone() {
+    let mut bench = Bench::new(&params(10), 3);
+    assert_eq!(bench.leaves(), [0, 1, 2]);
+    assert_eq!(bench.hear(nack(1, 0)), [], "a packet that is sent again takes a pull");
+    assert_eq!(bench.hear(pull(1)), [1]);
+    // An application that goes on finds the rest of the window.
+    let env = Env::for_test(Rate::gbps(100), Span::from_us(10), FRAMING);
+    bench.sender = NdpSender::new(&params(4), &env);
+    for written in [1, 7] {
+        let mut cx = Cx { now: at(0), rng: &mut bench.rng, stats: &mut bench.stats };
+        bench.sender.write(written * 1460, &mut cx);
+        assert_eq!(bench.leaves().len() as u64, written.min(3));
+    }
+}
+
+#[test]
 fn the_acknowledgement_of_all_completes_the_flow() {
     let mut bench = Bench::new(&params(4), 3);
     assert_eq!(bench.leaves(), [0, 1, 2]);
