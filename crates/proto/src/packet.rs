@@ -30,6 +30,8 @@ pub enum Kind {
     Pull,
     /// A pull request asks the receiver for pulls, or for an acknowledgement, without data (RTS).
     PullRequest,
+    /// A probe asks the receiver for an acknowledgement and waits where data waits, so that its round trip tells of queues.
+    Probe,
 }
 
 impl Kind {
@@ -37,7 +39,8 @@ impl Kind {
     /// a port sent back goes to the other one ([`Packet::is_for_receiver`]).
     #[inline]
     pub const fn is_for_receiver(self) -> bool {
-        matches!(self, Kind::Data | Kind::Syn | Kind::CreditRequest | Kind::CreditStop | Kind::PullRequest)
+        use Kind::{CreditRequest, CreditStop, Data, Probe, PullRequest, Syn};
+        matches!(self, Data | Syn | CreditRequest | CreditStop | PullRequest | Probe)
     }
 }
 
@@ -83,8 +86,9 @@ pub enum Header {
     CreditStop { session: u32, end: u64 },
     /// A sender of numbered packets asks for pulls without data (RTS). It takes a number among the packets.
     PullRequest { psn: u32, pull: u32, target: u32 },
-    /// A sender of numbered packets asks for an acknowledgement. It takes a number among the packets.
-    Probe { psn: u32 },
+    /// A sender of numbered packets asks for an acknowledgement. `psn` is its number among probes. It waits `with_data` at ports,
+    /// or goes ahead as acknowledgements do.
+    Probe { psn: u32, with_data: bool },
     /// The answer of TCP and RCP to a SYN, with the receive window in bytes.
     SynAck { window: u32, rate: Rate, echo: Time },
     /// The answer of a credit transport to a SYN.
@@ -154,7 +158,8 @@ impl Header {
             | Header::PulledData { .. } => Kind::Data,
             Header::Syn | Header::RcpSyn { .. } | Header::CreditSyn(_) => Kind::Syn,
             Header::CreditRequest(_) => Kind::CreditRequest,
-            Header::PullRequest { .. } | Header::Probe { .. } => Kind::PullRequest,
+            Header::PullRequest { .. } | Header::Probe { with_data: false, .. } => Kind::PullRequest,
+            Header::Probe { .. } => Kind::Probe,
             Header::CreditStop { .. } => Kind::CreditStop,
             Header::SynAck { .. } | Header::CreditSynAck(_) => Kind::SynAck,
             Header::Ack { .. } | Header::RdmaAck { .. } | Header::CreditAck(_) | Header::PulledAck { .. } => {

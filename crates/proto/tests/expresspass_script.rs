@@ -121,7 +121,7 @@ fn read(text: &str) -> (Packet, Extra) {
         Kind::SynAck => Header::CreditSynAck(answer),
         Kind::Ack => Header::CreditAck(answer),
         Kind::Nack => Header::CreditNack(answer),
-        Kind::Cnp | Kind::Pull | Kind::PullRequest => unreachable!("no word makes one"),
+        Kind::Cnp | Kind::Pull | Kind::PullRequest | Kind::Probe => unreachable!("no word makes one"),
     };
     (Packet::control(header, 84, sent).with_flags(flags), Extra::Sack(blocks))
 }

@@ -90,7 +90,7 @@ mod tests {
             [ack; 4]
         );
         assert_eq!([Kind::Credit, Kind::Cnp].map(|kind| classes.of(kind)), [credit, cnp]);
-        assert_eq!([Kind::Data, Kind::SynAck].map(|kind| classes.of(kind)), [data; 2]);
+        assert_eq!([Kind::Data, Kind::SynAck, Kind::Probe].map(|kind| classes.of(kind)), [data; 3]);
     }
 
     #[test]

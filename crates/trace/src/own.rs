@@ -37,7 +37,7 @@ fn fields(header: &Header) -> (u8, u32, [u64; 3]) {
         Header::Credit { number, session, ack, echo } => (9, session, [number, ack, echo.as_ps()]),
         Header::PulledData { offset, psn, pull, target } => (10, psn, [offset, pull.into(), target.into()]),
         Header::PullRequest { psn, pull, target } => (11, psn, [0, pull.into(), target.into()]),
-        Header::Probe { psn } => (12, psn, [0; 3]),
+        Header::Probe { psn, .. } => (12, psn, [0; 3]),
         Header::PulledAck { next, psn, pull, received, from, map, .. } => {
             (13, psn, [pair(next, pull), pair(received, from), map])
         }

@@ -117,7 +117,7 @@ impl Endpoint for NumberedReceiver {
                 (psn, Some(if self.arrivals.has(psn) { AnswerKind::Ack } else { AnswerKind::Nack }))
             }
             Header::PulledData { psn, .. } => (psn, self.accept(psn, packet, cx)),
-            Header::PullRequest { psn, .. } | Header::Probe { psn } => (psn, Some(AnswerKind::Ack)),
+            Header::PullRequest { psn, .. } | Header::Probe { psn, .. } => (psn, Some(AnswerKind::Ack)),
             _ => return,
         };
         let Some(kind) = kind else { return };

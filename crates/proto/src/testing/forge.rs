@@ -124,7 +124,7 @@ fn header(true_one: Header, now: Time, rng: &mut Rng) -> Header {
         Header::PullRequest { psn, pull, target } => {
             Header::PullRequest { psn: word(psn, rng), pull: word(pull, rng), target: word(target, rng) }
         }
-        Header::Probe { psn } => Header::Probe { psn: word(psn, rng) },
+        Header::Probe { psn, with_data } => Header::Probe { psn: word(psn, rng), with_data },
         Header::PulledAck { next, psn, pull, received, from, map, held, penalty } => Header::PulledAck {
             next: word(next, rng),
             psn: word(psn, rng),

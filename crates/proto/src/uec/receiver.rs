@@ -201,7 +201,7 @@ impl Endpoint for Receiver {
                 }
                 self.acknowledge(psn, packet, Flags::NONE, cx.now);
             }
-            Header::Probe { psn } => {
+            Header::Probe { psn, .. } => {
                 let unacknowledged = self.unacknowledged;
                 self.acknowledge(psn, packet, OF_PROBE, cx.now);
                 self.unacknowledged = unacknowledged;

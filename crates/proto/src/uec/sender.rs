@@ -9,7 +9,7 @@ use super::sleek::Sleek;
 use super::window::{Heard, Nscc, Sample, penalty_in};
 use crate::endpoint::{self, Cx, Endpoint, Gauges};
 use crate::entropy::{Entropies, Feedback};
-use crate::packet::{Extra, Flags, Header, Packet};
+use crate::packet::{Extra, Flags, Header, Kind, Packet};
 use crate::rng::Rng;
 use crate::shared::Shared;
 use crate::tag::Tag;
@@ -361,9 +361,13 @@ impl Endpoint for Sender {
         } else {
             let wire = self.probe.due.take()?;
             (self.probe.number, self.probe.sent) = (self.probe.number.wrapping_add(1), Some(cx.now));
-            (Header::Probe { psn: self.probe.number }, u32::from(wire), self.entropy(cx.rng, cx.now))
+            // SLEEK's probe shall meet the queues that data meets, the one that measures a path without them none.
+            let header = Header::Probe { psn: self.probe.number, with_data: !self.probe.measures };
+            (header, u32::from(wire), self.entropy(cx.rng, cx.now))
         };
-        Some(Packet::control(header, wire, cx.now).with_tag(Tag { lane: 0, entropy: Some(entropy) }))
+        let packet = Packet::control(header, wire, cx.now);
+        let flags = Flags::NONE.with_if(packet.kind() == Kind::Probe, Flags::ECN_CAPABLE);
+        Some(packet.with_flags(flags).with_tag(Tag { lane: 0, entropy: Some(entropy) }))
     }
 
     fn next_timeout(&self) -> Time {

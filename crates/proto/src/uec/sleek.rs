@@ -35,9 +35,11 @@ impl Sleek {
         self.probe_at
     }
 
-    /// Looks at all packets from `base` on again: what was sent again was lost again.
-    pub fn begin_again(&mut self, base: u32) {
-        self.next = base;
+    /// Looks at this packet and those behind it once more, if it did before: what was sent again was lost again.
+    pub fn look_again(&mut self, psn: u32) {
+        if (psn.wrapping_sub(self.next) as i32) < 0 {
+            self.next = psn;
+        }
     }
 
     /// Sets the time of the next probe after an acknowledgement, if anything is missing.

@@ -76,7 +76,7 @@ pub(super) fn kind_word(kind: Kind) -> &'static str {
         Kind::Nack => "nack",
         Kind::Cnp => "cnp",
         Kind::Pull => "pull",
-        Kind::PullRequest => "pull-request",
+        Kind::PullRequest | Kind::Probe => "pull-request",
     }
 }
 

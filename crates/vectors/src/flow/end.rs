@@ -310,7 +310,7 @@ fn left(packet: &Packet) -> Left {
         Header::PullRequest { psn, pull, target } => {
             Left { psn: Some(psn), data: None, entropy, pull_quanta: Some(pull), target_quanta: Some(target) }
         }
-        Header::Probe { psn } => Left { psn: Some(psn), entropy, ..Left::default() },
+        Header::Probe { psn, .. } => Left { psn: Some(psn), entropy, ..Left::default() },
         _ => unreachable!("a sending end has three kinds of packets"),
     }
 }

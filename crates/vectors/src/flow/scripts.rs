@@ -84,7 +84,7 @@ impl Script {
 /// Returns the number of a packet of data.
 pub fn psn(packet: &Packet) -> u32 {
     match packet.header {
-        Header::PulledData { psn, .. } | Header::PullRequest { psn, .. } | Header::Probe { psn } => psn,
+        Header::PulledData { psn, .. } | Header::PullRequest { psn, .. } | Header::Probe { psn, .. } => psn,
         _ => unreachable!("a sending end has three kinds of packets"),
     }
 }

@@ -89,7 +89,7 @@ fn requests_take_a_number_and_probes_none() {
         |header| Packet::control(header, 64, Time::ZERO).with_tag(Tag { lane: 0, entropy: Some(0) });
     let answers = receiver.hear(control(Header::PullRequest { psn: 0, pull: 0, target: 0 }));
     assert_eq!(ack(&answers).0, 1);
-    let answers = receiver.hear(control(Header::Probe { psn: 0 }));
+    let answers = receiver.hear(control(Header::Probe { psn: 0, with_data: true }));
     assert!(answers[0].flags.has(OF_PROBE));
     assert_eq!(ack(&answers).0, 1);
     assert_eq!(ack(&receiver.hear(flagged(1, ASKS))).0, 2);

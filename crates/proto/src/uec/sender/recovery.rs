@@ -30,7 +30,7 @@ impl Sender {
         if let Some(sleek) = &mut self.sleek
             && sleek.recovers()
         {
-            sleek.begin_again(self.records.base());
+            sleek.look_again(self.records.psn(place));
             self.records.restart(place, now);
             self.deadlines.begin_again(place, &self.records, &self.config);
             return;

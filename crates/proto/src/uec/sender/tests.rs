@@ -239,7 +239,7 @@ fn ue_16_a_long_flow_probes_its_base_round_trip_time_after_its_first_answer_or_d
         let probes = sender.hear(Packet::control(ack(1, 0, 4150), 64, sender.now));
         sender.now = at(24.5);
         for probe in &probes {
-            let Header::Probe { psn } = probe.header else { panic!("{probe:?}") };
+            let Header::Probe { psn, .. } = probe.header else { panic!("{probe:?}") };
             assert_eq!(probe.wire, 4150, "as long as a packet whose round trip it measures");
             let answer = Packet::control(ack(1, psn, 4150), 64, sender.now);
             sender.hear(answer.with_flags(OF_PROBE));
@@ -313,11 +313,41 @@ fn sleek_probes_a_path_that_is_silent_and_repeats_what_is_missing_if_there_is_no
     sender.ack(8, 8 * 4150);
     assert_eq!(sender.end.next_timeout(), sender.now + RTT + Span::from_ps(10_517_040));
     let probes = sender.fire();
-    let [Packet { header: Header::Probe { psn }, wire: 64, .. }] = probes[..] else { panic!("{probes:?}") };
+    let [Packet { header: Header::Probe { psn, with_data: true }, wire: 64, .. }] = probes[..] else {
+        panic!("{probes:?}")
+    };
+    assert!(
+        probes[0].kind() == Kind::Probe && probes[0].flags.has(Flags::ECN_CAPABLE),
+        "it is as data in queues"
+    );
     sender.now += RTT;
     let answer = Packet::control(ack(8, psn, 8 * 4150), 64, sender.now);
     sender.hear(answer.with_flags(OF_PROBE));
     assert_eq!(psns(&sender.send()), [8, 9]);
+}
+
+#[test]
+fn what_sleek_sent_again_and_was_lost_again_is_repeated_from_the_first_such_packet_on() {
+    let mut params = htsim::<NsccParams>();
+    params.window.sleek = true;
+    let mut sender = sender(&params, 40_860);
+    sender.send();
+    sender.now = at(20.0);
+    sender.ack(6, 6 * 4150);
+    let psn = match sender.fire()[..] {
+        [Packet { header: Header::Probe { psn, .. }, .. }] => psn,
+        ref other => panic!("{other:?}"),
+    };
+    sender.now += RTT;
+    sender.hear(Packet::control(ack(6, psn, 6 * 4150), 64, sender.now).with_flags(OF_PROBE));
+    assert_eq!(psns(&sender.send()), [6, 7, 8, 9]);
+    let again = sender.now;
+    while sender.now < again + Span::from_us(101) {
+        sender.fire();
+        assert_eq!(psns(&sender.send()), [0; 0], "recovery waits for an answer");
+    }
+    sender.ack(7, 7 * 4150);
+    assert_eq!(psns(&sender.send()), [7, 8, 9]);
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl FrameKind {
             FrameKind::Packet(Kind::Cnp) => 8,
             FrameKind::Pause => 9,
             FrameKind::Packet(Kind::Pull) => 10,
-            FrameKind::Packet(Kind::PullRequest) => 11,
+            FrameKind::Packet(Kind::PullRequest | Kind::Probe) => 11,
         }
     }
 
