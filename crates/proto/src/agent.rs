@@ -102,6 +102,8 @@ pub struct AgentEnv {
     pub framing: Framing,
     /// The round-trip time of a full frame and its answer between the two hosts that are farthest apart, in an idle network.
     pub network_rtt: Span,
+    /// The oversubscription of the way from hosts to the core of the network: 1 or more.
+    pub oversubscription: f64,
     /// The agent's own stream of randomness.
     pub rng: Rng,
 }
@@ -111,7 +113,8 @@ impl AgentEnv {
     /// Returns the environment of a test's agent, with frames of Ethernet.
     pub(crate) fn for_test(line_rate: Rate) -> AgentEnv {
         let rng = Rng::stream(1, crate::rng::Entity::Agent, 0);
-        AgentEnv { line_rate, framing: Framing::ETHERNET, network_rtt: Span::from_us(10), rng }
+        let network_rtt = Span::from_us(10);
+        AgentEnv { line_rate, framing: Framing::ETHERNET, network_rtt, oversubscription: 1.0, rng }
     }
 }
 
@@ -180,8 +183,9 @@ pub trait Agent: std::fmt::Debug {
     /// handshake. The packet that is returned leaves; `None` means that the agent holds it, or has dropped it.
     fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, now: Time) -> Option<Packet>;
 
-    /// Handles a packet of data that a sending end at this host puts out, and which leaves now, while `waiting` other
-    /// flows of its class wait for their turn at the NIC. Only agents whose [`AgentScope::data`] is set see data.
+    /// Handles a packet of data that a sending end at this host puts out, and which leaves now: the turn at the NIC has come
+    /// to its flow, one of `waiting` flows of its class that waited for it. Only agents whose [`AgentScope::data`] is set see
+    /// data.
     fn handle_data(&mut self, flow: u32, packet: &mut Packet, waiting: u32, now: Time) {
         let _ = (flow, packet, waiting, now);
     }

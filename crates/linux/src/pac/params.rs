@@ -69,6 +69,7 @@ impl PacEnv {
             line_rate: self.line_rate,
             framing,
             network_rtt: Span::ZERO,
+            oversubscription: 1.0,
             rng: Rng::stream(0, Entity::Agent, 0),
         }
     }

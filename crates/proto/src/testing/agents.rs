@@ -43,7 +43,7 @@ impl Agents {
             if host.agent.is_none() {
                 id += 1;
                 let rng = Rng::stream(seed, Entity::Agent, id);
-                let made = make(&AgentEnv { line_rate, framing, network_rtt, rng });
+                let made = make(&AgentEnv { line_rate, framing, network_rtt, oversubscription: 1.0, rng });
                 host.agent = Some(made.expect("a transport with a scope of agents makes them"));
                 host.sees_data = scope.data && side == Side::Sender;
             }

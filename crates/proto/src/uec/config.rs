@@ -160,6 +160,8 @@ pub struct PacerConfig {
     pub acks_pull: bool,
     /// True if each pull puts its flow in turn once more for a pull ahead of demand.
     pub stays_idle: bool,
+    /// True if a flow that has arrived keeps its turns for pulls.
+    pub turns_outlast: bool,
 }
 
 impl PacerConfig {
@@ -176,6 +178,7 @@ impl PacerConfig {
             ahead: groups.most(env.line_rate, env.network_rtt) as f64 / quantum as f64,
             acks_pull: params.acks_pull,
             stays_idle: params.stays_idle,
+            turns_outlast: params.turns_outlast,
         }
     }
 }

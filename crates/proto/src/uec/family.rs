@@ -3,7 +3,7 @@
 use super::config::{Groups, PacerConfig};
 use super::pacer::Pacer;
 use super::params::{
-    BOTH_PROFILES, BaseRtt, BothParams, NSCC_PROFILES, NsccParams, RCCC_PROFILES, RcccParams,
+    BOTH_PROFILES, BaseRtt, BothParams, CreditParams, NSCC_PROFILES, NsccParams, RCCC_PROFILES, RcccParams,
 };
 use super::rate::RateControl;
 use super::receiver::Receiver;
@@ -15,7 +15,7 @@ use crate::entropy::EntropyPolicy;
 use crate::mechanism::NoMechanism;
 use crate::needs::{Acks, BdpMarking, BufferNeeds, MarkingNeeds, Needs, TrimmingNeeds};
 use crate::transport::{Checked, Conflict, Family, Transport};
-use clearway_schema::{Declared, Profile};
+use clearway_schema::{Auto, Declared, Profile};
 use clearway_units::Span;
 use std::marker::PhantomData;
 
@@ -83,8 +83,7 @@ impl<M: Mode> Transport for Uec<M> {
     const SOURCE: &'static str = "Ultra Ethernet Specification 1.0.3, sec. 3.6; uet-htsim 40ccb05";
     const CHECKED: Checked = Checked::Code(
         "Under the profile `htsim`, completion times of idle flows and their pulls are those of the consortium's simulator (uet-htsim \
-         40ccb05), and mean times of incasts and a permutation are as its averages over seeds, within 1 %. SLEEK's incast is 3 % \
-         shorter, with 12 % more packets sent again; the control of oversubscribed networks was not compared. The specification was \
+         40ccb05), and mean times of incasts and a permutation are as its averages over seeds, within 1 %. The specification was \
          read in part, at second hand.",
     );
     const PROFILES: &'static [Profile] = M::PROFILES;
@@ -125,8 +124,8 @@ impl<M: Mode> Transport for Uec<M> {
     fn agent(params: &M, env: &AgentEnv) -> Option<Pacer> {
         let groups = params.groups();
         let credit = groups.credit?;
-        let control =
-            credit.oversubscribed_cc.then(|| RateControl::new(credit, env.network_rtt, env.rng.clone()));
+        let is_narrow = groups.window.is_none() && env.oversubscription > 1.0;
+        let control = credit.oversubscribed_cc.or(is_narrow).then(|| RateControl::new(credit, env));
         Some(Pacer::new(PacerConfig::new(&groups, credit, env), control))
     }
 }
@@ -139,7 +138,8 @@ fn needs(Groups { common, window, credit }: Groups<'_>) -> Needs {
         last_hop: common.trim_last_hop,
         ..TrimmingNeeds::ARRIVING
     };
-    let is_unmoderated = window.is_none() && credit.is_some_and(|credit| !credit.oversubscribed_cc);
+    let is_off = |credit: &CreditParams| credit.oversubscribed_cc == Auto::Set(false);
+    let is_unmoderated = window.is_none() && credit.is_some_and(is_off);
     let marking = BdpMarking { min: common.ecn_min, max: common.ecn_max, last_hop: credit.is_none() };
     Needs {
         marking: Some(MarkingNeeds::Bdp(marking)),

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 const PULL_PATHS: u16 = 128;
 
 /// A flow that arrives at the host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 struct Flow {
     number: u32,
     /// The pull that its sender wants to have come to.
@@ -27,6 +27,8 @@ struct Flow {
     is_idle: bool,
     /// True once all of the flow has arrived, and an ACK that says so has left: it needs no pull any more.
     is_done: bool,
+    /// True once the flow is forgotten while it has turns left.
+    is_gone: bool,
 }
 
 impl Flow {
@@ -90,7 +92,7 @@ impl Pacer {
     /// Lets a flow wait in turn for a pull.
     fn activate(&mut self, place: u32) {
         let flow = &mut self.flows[place as usize];
-        if flow.is_done {
+        if flow.is_done && !self.config.turns_outlast {
             return;
         }
         if !std::mem::replace(&mut flow.is_active, true) {
@@ -105,7 +107,7 @@ impl Pacer {
     /// Lets a flow wait in turn for a pull ahead of its demand: once, or in the simulator once more.
     fn rest(&mut self, place: u32) {
         let flow = &mut self.flows[place as usize];
-        if flow.is_done {
+        if flow.is_done && !self.config.turns_outlast {
             return;
         }
         let was_idle = std::mem::replace(&mut flow.is_idle, true);
@@ -114,10 +116,18 @@ impl Pacer {
         }
     }
 
-    /// All of a flow has arrived, and its sender is being told: it waits for no pull any more.
+    /// All of a flow has arrived, and its sender is being told: it waits for no pull any more, or in the simulator goes on taking
+    /// its turns.
     fn finish(&mut self, place: u32) {
+        self.flows[place as usize].is_done = true;
+        if !self.config.turns_outlast {
+            self.leave(place);
+        }
+    }
+
+    /// Takes a flow out of all turns.
+    fn leave(&mut self, place: u32) {
         let flow = &mut self.flows[place as usize];
-        flow.is_done = true;
         let (is_active, is_idle) = (std::mem::take(&mut flow.is_active), std::mem::take(&mut flow.is_idle));
         if is_active {
             self.active.retain(|&other| other != place);
@@ -165,8 +175,7 @@ impl Agent for Pacer {
             return;
         }
         let place = self.free.pop().unwrap_or(self.flows.len() as u32);
-        let fresh =
-            Flow { number: flow, target: 0, granted: 0, is_active: false, is_idle: false, is_done: false };
+        let fresh = Flow { number: flow, ..Flow::default() };
         match self.flows.get_mut(place as usize) {
             Some(unused) => *unused = fresh,
             None => self.flows.push(fresh),
@@ -232,9 +241,16 @@ impl Agent for Pacer {
         let gap = self.config.quantum.saturating_mul(paced.into());
         let gap = if rate < 1.0 { gap.mul_f64(1.0 / rate) } else { gap };
         self.next = now.saturating_add(gap.max(Span::from_ps(1)));
+        let flow = self.flows[place as usize];
+        if flow.is_done {
+            // Nobody needs the pull, but it takes its time.
+            if flow.is_gone && !self.active.contains(&place) && !self.idle.contains(&place) {
+                self.free.push(place);
+            }
+            return None;
+        }
         let entropy = Some((self.pulls % u64::from(PULL_PATHS)) as u16);
         self.pulls += 1;
-        let flow = self.flows[place as usize];
         let header = Header::Pull { pull: flow.granted, leads };
         let pull =
             Packet::control(header, self.config.framing.wire(0), now).with_tag(Tag { lane: 0, entropy });
@@ -254,8 +270,13 @@ impl Agent for Pacer {
     fn forget(&mut self, flow: u32) {
         let Ok(at) = self.places.binary_search_by_key(&flow, |&(number, _)| number) else { return };
         let (_, place) = self.places.remove(at);
-        self.finish(place);
-        self.free.push(place);
+        let has_turns = self.active.contains(&place) || self.idle.contains(&place);
+        if has_turns && self.config.turns_outlast && self.flows[place as usize].is_done {
+            self.flows[place as usize].is_gone = true;
+        } else {
+            self.leave(place);
+            self.free.push(place);
+        }
         if self.places.is_empty()
             && let Some(control) = &mut self.control
         {

@@ -176,11 +176,15 @@ declare! {
         /// If true, each pull puts its flow in turn once more for a pull ahead of demand; else a flow that asks for nothing
         /// is in turn once, and one that asks for more is not.
         stays_idle: bool = "false" from "our choice; uet-htsim 40ccb05: true";
+        /// If true, a flow that has arrived keeps its turns for pulls ahead of demand, which take their time from other flows
+        /// though nobody needs them.
+        turns_outlast: bool = "false" from "our choice; uet-htsim 40ccb05: true";
         /// If true, receivers slow their pulls down by the marks and cuts of what arrives, for networks whose core is
-        /// oversubscribed.
-        oversubscribed_cc: bool = "false" from "uet-htsim 40ccb05: by the topology, without NSCC";
-        /// `min_rate`: the least factor by which pulls slow down.
-        min_rate: f64 = "0.01" in "0.0001" to "1" from "uet-htsim 40ccb05: max(0.01, 0.9 / oversubscription)";
+        /// oversubscribed. `auto`: in these, where senders have no window.
+        oversubscribed_cc: Auto<bool> = "auto" from "uet-htsim 40ccb05";
+        /// `min_rate`: the least factor by which pulls slow down. `auto`: 0.9 divided by the oversubscription of the way from hosts
+        /// to the core, but at least 0.01, which it is where nothing is oversubscribed.
+        min_rate: Auto<f64> = "auto" in "0.0001" to "1" from "uet-htsim 40ccb05";
         /// `Ai`: the additive increase of the factor.
         rate_ai: f64 = "0.01" in "0" to "1" from "uet-htsim 40ccb05";
         /// `Md`: the multiplicative decrease of the factor.
@@ -189,6 +193,14 @@ declare! {
         rate_alpha: f64 = "0.5" in "0" to "1" from "uet-htsim 40ccb05";
         /// `target_congestion`: the average share of marks above which the factor falls.
         target_congestion: f64 = "0.3" in "0" to "1" from "uet-htsim 40ccb05";
+    }
+}
+
+impl CreditParams {
+    /// Returns the least factor by which pulls slow down, where the way from hosts to the core is oversubscribed so much.
+    pub fn least_rate(&self, oversubscription: f64) -> f64 {
+        let by_topology = if oversubscription > 1.0 { 0.9 / oversubscription } else { 0.0 };
+        self.min_rate.or(by_topology.max(0.01))
     }
 }
 
@@ -248,7 +260,7 @@ macro_rules! htsim {
         ] $($rest)*)
     };
     (@values [$($done:tt)*] credit $($rest:ident)*) => {
-        htsim!(@values [$($done)* ("acks_pull", "false"), ("stays_idle", "true"),] $($rest)*)
+        htsim!(@values [$($done)* ("acks_pull", "false"), ("stays_idle", "true"), ("turns_outlast", "true"),] $($rest)*)
     };
     ($($group:ident)+) => {
         &[Profile {

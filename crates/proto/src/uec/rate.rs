@@ -2,6 +2,7 @@
 //! marks and of packets that were cut on the way. Source: uet-htsim 40ccb05.
 
 use super::params::CreditParams;
+use crate::agent::AgentEnv;
 use crate::packet::{Flags, Packet};
 use crate::rng::Rng;
 use clearway_units::{Span, Time};
@@ -39,16 +40,16 @@ struct Seen {
 
 impl RateControl {
     /// Returns the controller of a host, which draws the times of its decisions.
-    pub fn new(params: &CreditParams, network_rtt: Span, rng: Rng) -> RateControl {
+    pub fn new(params: &CreditParams, env: &AgentEnv) -> RateControl {
         RateControl {
-            min_rate: params.min_rate,
+            min_rate: params.least_rate(env.oversubscription),
             ai: params.rate_ai,
             md: params.rate_md,
             alpha: params.rate_alpha,
             target: params.target_congestion,
-            interval: network_rtt.mul_f64(1.5).max(Span::from_ns(1)),
+            interval: env.network_rtt.mul_f64(1.5).max(Span::from_ns(1)),
             next: Time::MAX,
-            rng,
+            rng: env.rng.clone(),
             rate: 1.0,
             marked_share: 0.0,
             rises: 0,
@@ -59,6 +60,12 @@ impl RateControl {
     /// Returns the factor by which pulls slow down.
     pub fn rate(&self) -> f64 {
         self.rate
+    }
+
+    /// Returns the least factor by which pulls slow down.
+    #[cfg(test)]
+    pub fn least(&self) -> f64 {
+        self.min_rate
     }
 
     /// Returns the time of the next decision.
@@ -124,11 +131,10 @@ impl RateControl {
 mod tests {
     use super::*;
     use crate::packet::Header;
-    use crate::rng::Entity;
+    use clearway_units::Rate;
 
     fn control() -> RateControl {
-        let params = CreditParams::default();
-        RateControl::new(&params, Span::from_us(10), Rng::stream(1, Entity::Agent, 0))
+        RateControl::new(&CreditParams::default(), &AgentEnv::for_test(Rate::gbps(100)))
     }
 
     fn packets(flags: Flags, count: usize) -> impl Iterator<Item = Packet> {

@@ -142,7 +142,7 @@ impl Agents {
         self.of_sender(slot).filter(|&id| self.agents[id].agent.sees_data())
     }
 
-    /// Shows a packet of data on its way to the NIC, where `waiting` flows of its class are, to the agent that sees it.
+    /// Shows a packet of data on its way to the NIC, where its flow is one of `waiting` of its class, to the agent that sees it.
     #[cold]
     #[inline(never)]
     pub fn show_data(&mut self, slot: FlowSlot, packet: &mut Packet, waiting: u32, now: Time) {
@@ -227,6 +227,7 @@ mod tests {
                 line_rate: Rate::gbps(10),
                 framing: Framing::ETHERNET,
                 network_rtt: Span::from_us(10),
+                oversubscription: 1.0,
                 rng,
             }
         };

@@ -78,8 +78,8 @@ impl Sending {
         *is_in_turn = polled.more;
         let (Some(packet), (turn, other)) = (&mut polled.packet, polled.turns) else { return None };
         if agents.see_data {
-            let waiting = net.nic(net.paths.first_port(end.route)).waiting(class);
-            agents.show_data(slot, packet, waiting, net.now());
+            let others = net.nic(net.paths.first_port(end.route)).waiting(class);
+            agents.show_data(slot, packet, others + 1, net.now());
         }
         let way = net.paths.enter(end.route, packet, &mut end.entropies);
         end.in_network += 1;

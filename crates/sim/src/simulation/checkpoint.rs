@@ -145,7 +145,7 @@ macro_rules! state {
 state! {
     Simulation;
     kept: global_events live_flows ending sources journal shares sampler window now last global_events_handled quiet_since is_watched barrier standstill livelock ended;
-    made: model nets regions threads router cell starts_ahead switches_notify network_rtt;
+    made: model nets regions threads router cell starts_ahead switches_notify network_rtt oversubscription;
 }
 state! {
     Region;

@@ -71,7 +71,7 @@ pub fn open_flow(sim: &mut Simulation, start: Start) -> FlowSlot {
         |ports: &[PortId]| ports.iter().map(|port| topology.port(*port).rate).min().unwrap_or(Rate::ZERO);
     let (source, sink) = (HostId::of(src), HostId::of(dst));
     let [full, smallest] = [framing.wire_max(), framing.wire_min].map(|wire| Bytes::new(wire as u64));
-    let network_rtt = sim.network_rtt;
+    let (network_rtt, oversubscription) = (sim.network_rtt, sim.oversubscription);
     let env = Env {
         line_rate: topology.port(path[0]).rate,
         path_rate: rate(path),
@@ -85,7 +85,7 @@ pub fn open_flow(sim: &mut Simulation, start: Start) -> FlowSlot {
     let make = |line_rate| {
         move |number| {
             let rng = Rng::stream(model.seed, Entity::Agent, number);
-            transport.agent(&AgentEnv { line_rate, framing, network_rtt, rng })
+            transport.agent(&AgentEnv { line_rate, framing, network_rtt, oversubscription, rng })
         }
     };
     let scope = transport.agent_scope();

@@ -79,6 +79,7 @@ impl Simulation {
                 .is_some_and(|mechanism| mechanism.info().sends_cnps || mechanism.info().returns)
                 || model.switch.classes.iter().any(Class::returns),
             network_rtt: network_rtt(model),
+            oversubscription: model.topology.core_oversubscription(),
             barrier: None,
             standstill: Standstill::new(model),
             livelock: None,

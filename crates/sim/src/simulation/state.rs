@@ -90,6 +90,8 @@ pub struct Simulation {
     pub(super) switches_notify: bool,
     /// The base round-trip time between the two hosts that are farthest apart.
     pub(super) network_rtt: Span,
+    /// The oversubscription of the way from hosts to the core.
+    pub(super) oversubscription: f64,
     /// The barrier up to which regions are going on, if the last step ended before it.
     pub(super) barrier: Option<Time>,
     /// The watch over the clock of the events of the whole network.

@@ -9,6 +9,7 @@ use crate::setting::{FRAMING, env};
 use clearway_proto::uec::config::{Groups, PacerConfig};
 use clearway_proto::uec::{Pacer, RcccParams, UecRccc};
 use clearway_proto::{Agent, AgentEnv, Entity, Extra, Flags, Header, Packet, Rng, Side, Transport};
+use clearway_schema::Auto;
 use clearway_units::Time;
 use serde::Serialize;
 
@@ -96,7 +97,8 @@ struct Host {
 impl Host {
     fn new(params: &RcccParams, gbps: u64) -> Host {
         let (env, rng) = (env(gbps), Rng::stream(0, Entity::Agent, 0));
-        let env = AgentEnv { line_rate: env.line_rate, framing: FRAMING, network_rtt: env.network_rtt, rng };
+        let (line_rate, network_rtt) = (env.line_rate, env.network_rtt);
+        let env = AgentEnv { line_rate, framing: FRAMING, network_rtt, oversubscription: 1.0, rng };
         let pacer = UecRccc::agent(params, &env).expect("RCCC has agents");
         Host { pacer, params: params.clone(), env }
     }
@@ -140,8 +142,8 @@ impl Subject for Host {
             ahead_quanta: config.ahead,
             acks_pull: config.acks_pull,
             stays_idle: config.stays_idle,
-            oversubscribed_cc: credit.oversubscribed_cc,
-            min_rate: credit.min_rate,
+            oversubscribed_cc: credit.oversubscribed_cc == Auto::Set(true),
+            min_rate: credit.least_rate(self.env.oversubscription),
             rate_ai: credit.rate_ai,
             rate_md: credit.rate_md,
             rate_alpha: credit.rate_alpha,

@@ -73,8 +73,8 @@ impl Purse {
         let env = env(gbps);
         let config = groups.sender(&env).credit.expect("the parameters are of a transport with credit");
         let rng = Rng::stream(0, Entity::Agent, 0);
-        let of_host =
-            AgentEnv { line_rate: env.line_rate, framing: FRAMING, network_rtt: env.network_rtt, rng };
+        let (line_rate, network_rtt) = (env.line_rate, env.network_rtt);
+        let of_host = AgentEnv { line_rate, framing: FRAMING, network_rtt, oversubscription: 1.0, rng };
         let host = UecRccc::agent(params, &of_host).expect("RCCC has agents");
         Purse { credit: Credit::new(&config), config, params: params.clone(), gbps, host }
     }

@@ -4,6 +4,7 @@ use super::{Host, Input};
 use crate::case::{Case, Recording};
 use clearway_proto::uec::RcccParams;
 use clearway_proto::{Entity, Rng};
+use clearway_schema::Auto;
 use clearway_units::{Span, Time};
 
 /// A recording of a host.
@@ -222,7 +223,7 @@ fn of_answers(params: &RcccParams) -> Vec<Case> {
 /// The controller of networks whose core is oversubscribed, by what arrived.
 fn oversubscribed(params: &RcccParams) -> Case {
     let mut params: RcccParams = params.clone();
-    params.credit.oversubscribed_cc = true;
+    params.credit.oversubscribed_cc = Auto::Set(true);
     let about = "Pulls slow down by marks and by packets cut in the core, and recover ever faster.";
     let mut s =
         Script { host: Recording::new("oversubscribed", about, Host::new(&params, 100)), now: Time::ZERO };
