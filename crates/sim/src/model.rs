@@ -249,6 +249,8 @@ pub struct Fault {
     pub change: LinkChange,
     /// The time from which routing knows of it; `None` if it never does. Routing takes no notice of a link's rate.
     pub noticed: Option<Time>,
+    /// True if the limits of the port's queues and its thresholds of marks are those of the rate that the link has from the start.
+    pub scales: bool,
 }
 
 /// The state of one direction of a link after a change.
@@ -259,8 +261,8 @@ pub enum LinkChange {
     /// The link is up again after it was down.
     Up,
     /// The link sends the frames that begin from now on at this rate, which is not zero and at most the rate that the
-    /// topology gives it. Whatever is configured by the rate of a port stays as it is: thresholds of marks and of flow
-    /// control, the limit of credits, the rate that mechanisms and telemetry know.
+    /// topology gives it. Whatever is configured by the rate of a port stays as it is: thresholds of marks (unless the fault
+    /// [scales](Fault::scales) them) and of flow control, the limit of credits, the rate that mechanisms and telemetry know.
     Rate(Rate),
 }
 
@@ -268,12 +270,20 @@ impl Fault {
     /// Returns a failure or a recovery that routing knows of at once.
     pub const fn at_once(at: Time, port: PortId, up: bool) -> Fault {
         let change = if up { LinkChange::Up } else { LinkChange::Down };
-        Fault { at, port, change, noticed: Some(at) }
+        Fault { at, port, change, noticed: Some(at), scales: false }
     }
 
     /// Returns a change of a link's rate.
     pub const fn rate(at: Time, port: PortId, rate: Rate) -> Fault {
-        Fault { at, port, change: LinkChange::Rate(rate), noticed: None }
+        Fault { at, port, change: LinkChange::Rate(rate), noticed: None, scales: false }
+    }
+
+    /// Returns the rate for which the queues of a port are configured, if it is not that of the topology.
+    pub fn configured(&self, port: PortId) -> Option<Rate> {
+        match self.change {
+            LinkChange::Rate(rate) if self.scales && self.port == port => Some(rate),
+            _ => None,
+        }
     }
 
     /// Returns true if the link is up after the change, false if it is down; `None` if only its rate changes.

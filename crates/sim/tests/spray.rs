@@ -115,6 +115,7 @@ fn any_number_of_threads_gives_the_same_with_failures_flow_control_and_notificat
         model.stop = Some(at(20_000));
         let port = named(&model.topology, "agg0", "core0");
         let fault = |at: Time, port, up| Fault {
+            scales: false,
             noticed: Some(at + Span::from_us(40)),
             ..Fault::at_once(at, port, up)
         };

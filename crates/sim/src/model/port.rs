@@ -101,6 +101,21 @@ impl Class {
         let Some(LastHop { limit, marks }) = self.last_hop else { return self.clone() };
         Class { limit, marking: self.marking.filter(|_| marks), ..self.clone() }
     }
+
+    /// Returns the class with a share of its limit and of its threshold of marks. Thresholds that follow the rate of the port are
+    /// left to it.
+    pub fn scaled(&self, share: f64) -> Class {
+        let scale = |marking: Marking| {
+            let bytes = |bytes: Bytes| Amount { bytes, packets: 0 }.times(share).bytes;
+            let threshold = match marking.threshold {
+                Threshold::Fixed(amount) => Threshold::Fixed(amount.times(share)),
+                Threshold::Between(min, max) => Threshold::Between(bytes(min), bytes(max)),
+                by_rate @ (Threshold::ByRate | Threshold::Red(_)) => by_rate,
+            };
+            Marking { threshold, ..marking }
+        };
+        Class { limit: self.limit.times(share), marking: self.marking.map(scale), ..self.clone() }
+    }
 }
 
 /// The trimming of a class: a queue of data without room cuts a packet to its header, which goes into another class.
@@ -203,4 +218,31 @@ pub struct Pfc {
     pub lossless: Vec<bool>,
     /// The time for which a port may be paused without a break before it is reported as a storm.
     pub storm: Span,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_a_class_has_that_share_of_its_limit_and_of_both_thresholds_of_its_marks() {
+        let marked = |threshold| {
+            let limit = Amount { bytes: Bytes::new(1_000), packets: 40 };
+            let marking = Some(Marking { threshold, at: MarkAt::Dequeue });
+            let share = Class { limit, marking, ..Class::new("data", 1) }.scaled(0.25);
+            assert_eq!(share.limit, Amount { bytes: Bytes::new(250), packets: 10 });
+            share.marking.map(|marking| marking.threshold)
+        };
+        let fixed = Amount { bytes: Bytes::new(801), packets: u32::MAX };
+        let Some(Threshold::Fixed(fixed)) = marked(Threshold::Fixed(fixed)) else { panic!("it stays fixed") };
+        assert_eq!(
+            fixed,
+            Amount { bytes: Bytes::new(201), packets: u32::MAX },
+            "rounded up, or without a limit"
+        );
+        let between = Threshold::Between(Bytes::new(100), Bytes::new(400));
+        let Some(Threshold::Between(min, max)) = marked(between) else { panic!("it stays between") };
+        assert_eq!([min, max].map(Bytes::get), [25, 100]);
+        assert!(matches!(marked(Threshold::ByRate), Some(Threshold::ByRate)));
+    }
 }

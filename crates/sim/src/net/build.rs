@@ -28,7 +28,7 @@ use clearway_proto::port::{MarkAt, Trimmer};
 use clearway_proto::{AnyMechanismConfig, Entity, Rng};
 use clearway_topology::routing::Policy;
 use clearway_topology::{NodeId, PortId};
-use clearway_units::{Bytes, Span, Time};
+use clearway_units::{Bytes, Rate, Span, Time};
 
 impl Network {
     /// An idle network.
@@ -212,7 +212,7 @@ impl Network {
     /// The trimming of a port of a switch, some of whose classes trim, by one rule.
     fn trims_of(&self, model: &Model, id: PortId, port: &clearway_topology::Port) -> Trims {
         let classes: Vec<Class> =
-            model.switch.classes.iter().map(|class| class_at(model, class, port)).collect();
+            model.switch.classes.iter().map(|class| class_at(model, class, id, port)).collect();
         let trim = classes.iter().find_map(|class| class.trim).expect("some class trims");
         let rng = Rng::stream(model.seed, Entity::Port, (id.0 as u64) << 8 | 1 << 61);
         let trimmer = Trimmer::new(trim.config, model.topology.is_host(port.to), rng);
@@ -227,10 +227,22 @@ fn deferred_exits(net: &Network) -> Vec<PortId> {
     exits.map(|(port, _)| port).collect()
 }
 
-/// A class at a port: those of switches may be others where the port leads to a host.
-fn class_at(model: &Model, class: &Class, port: &clearway_topology::Port) -> Class {
+/// A class at a port: those of switches may be others where the port leads to a host, and queues of a link that is slow throughout
+/// the run are shorter.
+fn class_at(model: &Model, class: &Class, id: PortId, port: &clearway_topology::Port) -> Class {
     let is_last_hop = !model.topology.is_host(port.from) && model.topology.is_host(port.to);
-    if is_last_hop { class.at_last_hop() } else { class.clone() }
+    let class = if is_last_hop { class.at_last_hop() } else { class.clone() };
+    let configured = configured_rate(model, id, port);
+    if configured < port.rate {
+        class.scaled(configured.as_bps_f64() / port.rate.as_bps_f64())
+    } else {
+        class
+    }
+}
+
+/// The rate for which the queues of a port are configured.
+fn configured_rate(model: &Model, id: PortId, port: &clearway_topology::Port) -> Rate {
+    model.faults.iter().find_map(|fault| fault.configured(id)).unwrap_or(port.rate)
 }
 
 /// The classes of the packets of the transport that brings a mechanism: of the first entry of traffic that does.
@@ -248,8 +260,8 @@ fn admission(
     id: PortId,
     port: &clearway_topology::Port,
 ) -> Admission {
-    let here = class_at(model, &kind.classes[class.index()], port);
-    let mut rules = Admission::new(&here, port.rate, model.framing);
+    let here = class_at(model, &kind.classes[class.index()], id, port);
+    let mut rules = Admission::new(&here, configured_rate(model, id, port), model.framing);
     if here.trim.is_some() {
         rules.set_apart(model.largest_frame().into());
     }

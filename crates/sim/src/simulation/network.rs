@@ -15,7 +15,7 @@ use clearway_units::Time;
 
 /// A link's direction fails, recovers, or changes its rate.
 pub fn apply_fault(sim: &mut Simulation, fault: FaultId) {
-    let Fault { at, port, change, noticed } = sim.model.faults[fault.index()];
+    let Fault { at, port, change, noticed, .. } = sim.model.faults[fault.index()];
     match change {
         LinkChange::Down => faults::set_up(&mut sim.nets, port, false),
         LinkChange::Up => faults::set_up(&mut sim.nets, port, true),

@@ -246,7 +246,7 @@ fn a_fault_with_a_rate_is_two_changes_of_each_direction_that_routing_never_notic
     let change = |us, gbps| (at(us), LinkChange::Rate(Rate::gbps(gbps)), None);
     assert_eq!(faults, [change(100, 1), change(100, 1), change(200, 10), change(200, 10)]);
     assert!(
-        scenario.to_toml().contains("rate = \"1 Gbps\"\nnoticed = \"never\"\n"),
+        scenario.to_toml().contains("rate = \"1 Gbps\"\nqueues = \"kept\"\nnoticed = \"never\"\n"),
         "{}",
         scenario.to_toml()
     );
@@ -275,10 +275,33 @@ fn a_rate_that_makes_no_link_slower_and_keys_that_mean_nothing_beside_it_are_ref
             "slower:18: fault.0.noticed = \"10 us\": means nothing beside rate, since routing takes no notice",
         ),
         (
+            "link = [\"h0\", \"leaf0\"]\nqueues = \"scaled\"",
+            "slower:17: fault.0.queues = \"scaled\": means nothing without rate, since a link that is down has no queue",
+        ),
+        (
+            "link = [\"h0\", \"leaf0\"]\nrate = \"1 Gbps\"\nqueues = \"scaled\"",
+            "slower:18: fault.0.queues = \"scaled\": \"scaled\" means a link that is slow throughout the run; write down = \"0 s\"",
+        ),
+        (
             "link = [\"h0\", \"leaf0\"]\nrate = \"1 Gbps\"\nup = \"300 us\"\n[[fault]]\nlink = [\"leaf0\", \"h0\"]\ndown = \"200 us\"",
             "fault.1.down = \"200 us\": another fault of the link lasts at that time",
         ),
     ] {
         assert!(refused(fault).contains(says), "{}", refused(fault));
     }
+}
+
+#[test]
+fn the_queue_of_a_link_that_is_slow_throughout_holds_a_share_of_what_others_do_if_it_is_scaled() {
+    // The host sends at full rate into a link of a quarter of it, whose queue fills.
+    let fullest = |scales: bool| {
+        let mut model = one_flow("blast");
+        let [_, to_receiver] = ports(&model);
+        model.switch.classes[0].limit = Amount { bytes: Bytes::new(80_000), packets: u32::MAX };
+        let slow = Rate::bps(FULL.as_bps() / 4);
+        model.faults = vec![Fault { scales, ..Fault::rate(Time::ZERO, to_receiver, slow) }];
+        run(&model).ports.u64s("queue_max_bytes")[to_receiver.index()]
+    };
+    // 80,000 bytes are 52 frames, and a quarter of them 13.
+    assert_eq!([false, true].map(fullest), [52 * 1538, 13 * 1538]);
 }

@@ -180,7 +180,7 @@ fn packets_without_an_entropy_keep_to_one_path_and_adaptive_switches_fill_all_an
         let ups: Vec<_> = ups.filter(|port| is_up(&model.topology.port(*port).to)).collect();
         if down {
             let change = LinkChange::Down;
-            model.faults = vec![Fault { at: Time::ZERO, port: ups[1], change, noticed: None }];
+            model.faults = vec![Fault { at: Time::ZERO, port: ups[1], change, noticed: None, scales: false }];
         }
         let results = run(&model);
         check(&results, &model);

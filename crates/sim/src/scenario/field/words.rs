@@ -85,6 +85,14 @@ choice! {
 }
 
 choice! {
+    /// What becomes of the queues at a link that a fault makes slower.
+    pub enum QueuesWord {
+        Kept = "kept",
+        Scaled = "scaled",
+    }
+}
+
+choice! {
     /// The quantity that a series shows.
     pub enum ProbeWord {
         Throughput = "throughput",

@@ -3,7 +3,7 @@
 use crate::model::{Fault, LinkChange};
 use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
-use crate::scenario::field::{Direction, Links, Noticed, Pair};
+use crate::scenario::field::{Direction, Links, Noticed, Pair, QueuesWord};
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
 use clearway_topology::{PortId, Topology};
@@ -122,7 +122,7 @@ fn failing(
     }
 }
 
-/// Refuses a rate that makes a link no slower, and a notice of it; the error names the key that is wrong. `is_given` is set
+/// Refuses a rate that makes a link no slower, a notice of it, and queues that cannot follow it; the error names the key that is wrong. `is_given` is set
 /// if the scenario says when routing takes notice.
 fn check_rate(
     topology: &Topology,
@@ -130,10 +130,19 @@ fn check_rate(
     ports: &[PortId],
     is_given: bool,
 ) -> std::result::Result<(), (&'static str, String)> {
-    let Some(rate) = table.rate else { return Ok(()) };
+    let Some(rate) = table.rate else {
+        let problem =
+            "means nothing without rate, since a link that is down has no queue; remove it, or write rate";
+        let is_kept = table.queues == QueuesWord::Kept;
+        return if is_kept { Ok(()) } else { Err(("queues", problem.into())) };
+    };
     if let Some(&port) = ports.iter().find(|&&port| topology.port(port).rate <= rate) {
         let (name, of_link) = (topology.port_name(port), topology.port(port).rate);
         return Err(("rate", format!("must be below the rate of {name}, {of_link}; write less")));
+    }
+    if table.queues == QueuesWord::Scaled && (table.down > Time::ZERO || table.up.is_some()) {
+        let problem = "\"scaled\" means a link that is slow throughout the run; write down = \"0 s\" and no up, or leave this key out";
+        return Err(("queues", problem.into()));
     }
     if is_given && table.noticed != Noticed::Never {
         let problem = "means nothing beside rate, since routing takes no notice of a slower link; remove it";
@@ -152,8 +161,14 @@ fn changes(table: &FaultTable, port: PortId, full: Rate) -> Vec<Fault> {
     // Routing notices a failure that lasts.
     let lasts = |time: &Span| table.up.is_none_or(|up| table.down.saturating_add(*time) < up);
     let after = after.filter(lasts);
-    let change =
-        |at: Time, change| Fault { at, port, change, noticed: after.map(|time| at.saturating_add(time)) };
+    let scales = table.queues == QueuesWord::Scaled;
+    let change = |at: Time, change| Fault {
+        at,
+        port,
+        change,
+        noticed: after.map(|time| at.saturating_add(time)),
+        scales,
+    };
     let [begins, ends] = match table.rate {
         None => [LinkChange::Down, LinkChange::Up],
         Some(rate) => [rate, full].map(LinkChange::Rate),

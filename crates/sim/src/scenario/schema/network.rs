@@ -265,6 +265,10 @@ declare! {
         /// frames that begin then at this rate. Nothing takes notice: routing keeps its paths, and whatever ports are
         /// configured with by their rate stays as it is. Without it, the link is down.
         rate: Option<Rate> = none in "1 Mbps" to "1.6 Tbps";
+        /// With `rate`: what becomes of the queues at the link's ports. `"kept"`: they are those of its own rate. `"scaled"`: their
+        /// limits and the thresholds of their marks are lower in proportion to the rate, as if the ports were configured for a
+        /// link that is slow throughout the run: with `down = "0 s"` and without `up` only.
+        queues: QueuesWord = "kept";
         /// The time for which the link must be down, and later be up again, until routing has noticed it and flows take
         /// other paths. Until then packets are sent to the link that is down, and lost. A link that is up again sooner
         /// is never noticed. `"at once"`: in the instant of the failure, as no real network does. `"never"`: paths stay, as
