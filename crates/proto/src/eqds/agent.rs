@@ -38,6 +38,10 @@ pub struct EqdsAgent {
     lists: [VecDeque<u32>; LISTS],
     /// The number of pulls given.
     pulls: u64,
+    /// True if each pull that a flow asked for puts it in turn once more for one that it did not.
+    stays_idle: bool,
+    /// True if flows that have arrived keep their turns.
+    turns_outlast: bool,
     /// The control for a network whose core is oversubscribed.
     control: Option<Box<Moderation>>,
 }
@@ -55,6 +59,8 @@ struct Flow {
     is_in: [bool; LISTS],
     /// True once all of the flow has arrived, and an ACK that says so has left: it needs no pull any more.
     is_done: bool,
+    /// True once the flow is forgotten while it has turns left.
+    is_gone: bool,
 }
 
 impl Flow {
@@ -79,16 +85,22 @@ impl EqdsAgent {
             flows: FlowTable::default(),
             lists: Default::default(),
             pulls: 0,
+            stays_idle: params.stays_idle,
+            turns_outlast: params.turns_outlast,
             control: params
                 .oversubscribed_cc
                 .then(|| Box::new(Moderation::new(env.network_rtt, env.rng.clone()))),
         }
     }
 
-    /// Puts a flow that is not done at the end of a list, if it is not in it.
+    /// Puts a flow that is not done, or keeps its turns, at the end of a list, if it is not in it or may be there more than once.
     fn list(&mut self, list: usize, place: u32) {
+        let (may_repeat, may_wait) = (self.stays_idle && list == IDLE, self.turns_outlast);
         let flow = self.flows.value(place);
-        if !flow.is_done && !std::mem::replace(&mut flow.is_in[list], true) {
+        if flow.is_done && !may_wait {
+            return;
+        }
+        if !std::mem::replace(&mut flow.is_in[list], true) || may_repeat {
             self.lists[list].push_back(place);
         }
     }
@@ -97,11 +109,17 @@ impl EqdsAgent {
     fn unlist(&mut self, place: u32) {
         let flow = self.flows.value(place);
         (flow.again, flow.target) = (0, flow.given);
-        for (is_in, list) in std::mem::take(&mut flow.is_in).into_iter().zip(&mut self.lists) {
-            if is_in {
+        let is_in = std::mem::take(&mut flow.is_in);
+        for (number, list) in self.lists.iter_mut().enumerate() {
+            if is_in[number] || self.stays_idle && number == IDLE {
                 list.retain(|&other| other != place);
             }
         }
+    }
+
+    /// Returns true if a flow has a turn in any list.
+    fn has_turns(&self, place: u32) -> bool {
+        self.lists.iter().any(|list| list.contains(&place))
     }
 
     /// A sender says how far it wants to be pulled.
@@ -177,8 +195,10 @@ impl Agent for EqdsAgent {
         match &mut packet.header {
             Header::PulledAck { pull, .. } => {
                 if packet.flags.has(Flags::LAST) {
-                    self.unlist(place);
                     self.flows.value(place).is_done = true;
+                    if !self.turns_outlast {
+                        self.unlist(place);
+                    }
                 }
                 *pull = self.flows.value(place).given;
             }
@@ -204,8 +224,15 @@ impl Agent for EqdsAgent {
         }
         let place = self.take_turn(list)?;
         self.give(list, place);
+        let Flow { given, is_done, is_gone, .. } = *self.flows.value(place);
+        if is_done {
+            // Nobody needs the pull, but it takes its time.
+            if is_gone && !self.has_turns(place) {
+                self.flows.free(place);
+            }
+            return None;
+        }
         self.pulls += 1;
-        let given = self.flows.value(place).given;
         let header = Header::Pull { pull: given, leads: list == IDLE };
         let packet =
             Packet::control(header, self.framing.wire(0), now).with_tag(pull_tag(given / self.quanta));
@@ -219,9 +246,13 @@ impl Agent for EqdsAgent {
     }
 
     fn forget(&mut self, flow: u32) {
-        if let Some(place) = self.flows.place(flow) {
+        let Some(place) = self.flows.retire(flow) else { return };
+        let value = self.flows.value(place);
+        value.is_gone = true;
+        let outlasts = value.is_done && self.turns_outlast;
+        if !outlasts || !self.has_turns(place) {
             self.unlist(place);
-            self.flows.remove(flow);
+            self.flows.free(place);
         }
     }
 

@@ -41,7 +41,13 @@ use clearway_schema::Profile;
 const HTSIM: Profile = Profile {
     name: "htsim",
     doc: "EQDS as in htsim: pulls of 4096 bytes at the pace of its default packets, and a fixed timeout.",
-    values: &[("pull_quanta", "8"), ("pull_share", "0.98555829"), ("rto", "100 us")],
+    values: &[
+        ("pull_quanta", "8"),
+        ("pull_share", "0.98555829"),
+        ("rto", "100 us"),
+        ("stays_idle", "true"),
+        ("turns_outlast", "true"),
+    ],
 };
 
 /// The transport `eqds`.

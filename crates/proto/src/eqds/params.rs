@@ -29,6 +29,11 @@ declare! {
         /// The time after which a packet counts as lost of which nothing was heard. `auto`: 100 us, or four base round-trip
         /// times of the flow if that is longer.
         rto: Auto<Span> = "auto" in "1 us" to "60 s" from "htsim's EQDS: 100 us";
+        /// If true, each pull that a flow asked for puts it in turn once more for a pull ahead of demand; else a flow is in turn once.
+        stays_idle: bool = "false" from "our choice; htsim's EQDS: true";
+        /// If true, a flow that has arrived keeps its turns for pulls, which take their time from other flows though nobody needs
+        /// them.
+        turns_outlast: bool = "false" from "our choice; htsim's EQDS: true";
         /// If true, receiving hosts leave out pulls where many packets of the last round trip arrived marked or cut: for networks
         /// whose core is oversubscribed.
         oversubscribed_cc: bool = "false" from "htsim's EQDS: an option";

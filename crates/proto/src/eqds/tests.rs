@@ -255,6 +255,35 @@ fn a_flow_that_has_arrived_is_pulled_no_more() {
 }
 
 #[test]
+fn in_htsim_flows_take_a_turn_ahead_of_demand_for_each_that_they_asked_for_and_keep_their_turns_once_they_arrived()
+ {
+    let params = EqdsParams { stays_idle: true, turns_outlast: true, ..params(2) };
+    let env = AgentEnv { framing: FRAMING, ..AgentEnv::for_test(Rate::gbps(100)) };
+    let mut agent = EqdsAgent::new(&params, &env);
+    let mut now = at(0);
+    [1, 2].into_iter().for_each(|flow| agent.begin(flow, Side::Receiver, now));
+    // Flow 1 asks twice, and so has two turns ahead of its demand where flow 2 has one.
+    let mut left = Vec::new();
+    for (flow, target) in [(1, 4), (2, 8), (1, 8)] {
+        agent.handle_incoming(flow, data(target), &Extra::None, now);
+        left.push(agent.poll_transmit(now).unwrap().flow);
+        now = agent.next_timeout();
+    }
+    assert_eq!(left, [1, 2, 1]);
+    // Its turns go on once it has arrived and is forgotten, before and after the first one of flow 2, and no pull leaves.
+    agent.handle_outgoing(1, ack(0, 1, 0).with_flags(Flags::LAST), &Extra::None, now);
+    agent.forget(1);
+    agent.begin(3, Side::Receiver, now);
+    let gap = (327_680.0 / 0.988) as u64;
+    let start = now.as_ps();
+    let all: Vec<_> = pulls(&mut agent)
+        .iter()
+        .map(|&(time, flow, pull)| (time.saturating_sub(start) / gap, flow, pull))
+        .collect();
+    assert_eq!(all, [(1, 2, 16), (3, 2, 24)]);
+}
+
+#[test]
 fn whatever_is_lost_is_repaired() {
     for loss in [0.0, 0.05, 0.5] {
         let wire = Wire { loss, ..Wire::default() };

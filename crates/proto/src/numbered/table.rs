@@ -37,10 +37,20 @@ impl<T> FlowTable<T> {
 
     /// Removes a flow that is over, and returns its place.
     pub fn remove(&mut self, flow: u32) -> Option<u32> {
-        let at = self.at(flow)?;
-        let (_, place) = self.places.remove(at);
-        self.free.push(place);
+        let place = self.retire(flow)?;
+        self.free(place);
         Some(place)
+    }
+
+    /// Forgets the number of a flow that is over, and returns its place, whose value stays until the place is [free](Self::free).
+    pub fn retire(&mut self, flow: u32) -> Option<u32> {
+        let at = self.at(flow)?;
+        Some(self.places.remove(at).1)
+    }
+
+    /// Lets another flow have the place of one that was retired.
+    pub fn free(&mut self, place: u32) {
+        self.free.push(place);
     }
 
     fn at(&self, flow: u32) -> Option<usize> {

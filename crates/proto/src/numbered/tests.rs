@@ -202,3 +202,15 @@ fn a_header_is_answered_with_a_nack_unless_its_packet_had_arrived() {
     let ack = bench.hear(0, Flags::TRIMMED).unwrap();
     assert!(matches!(ack.header, Header::PulledAck { next: 1, psn: 0, .. }));
 }
+
+#[test]
+fn the_place_of_a_flow_that_was_retired_is_its_own_until_it_is_free() {
+    let mut table = FlowTable::default();
+    table.add(7, 'a');
+    assert_eq!((table.retire(7), table.place(7), table.retire(7)), (Some(0), None, None));
+    table.add(8, 'b');
+    assert_eq!((*table.value(0), table.place(8)), ('a', Some(1)));
+    table.free(0);
+    table.add(9, 'c');
+    assert_eq!((*table.value(0), table.place(9)), ('c', Some(0)));
+}

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod beside_htsim;
 mod collapse;
 mod expresspass;
 mod hpcc_ns3;
