@@ -368,7 +368,7 @@ mod tests {
     fn a_leaf_spine_has_the_delays_of_its_switches_along_every_path() {
         let network = from_htsim(LEAF_SPINE).unwrap();
         assert_eq!((network.hosts(), network.switches(), network.links()), (32, 4 + 2, 32 + 8));
-        assert_eq!((network.oversubscription(), network.core_oversubscription()), (4.0, 4.0));
+        assert_eq!((network.oversubscription(), crate::core_oversubscription(&network)), (4.0, 4.0));
         assert_eq!(network.node("leaf3"), network.node("tor3"));
         let mut path = Vec::new();
         crate::Routes::new(crate::Policy::Ecmp).paths(&network, NodeId(0), NodeId(31), 1, &mut path).unwrap();
@@ -402,9 +402,9 @@ mod tests {
             .replace("tier 0\n", "tier 0\noversubscribed 2\n")
             .replace("tier 2\ndownlink_speed_gbps 100", "tier 2\ndownlink_speed_gbps 25");
         let network = from_htsim(&narrower).unwrap();
-        assert_eq!((network.oversubscription(), network.core_oversubscription()), (2.0, 4.0));
+        assert_eq!((network.oversubscription(), crate::core_oversubscription(&network)), (2.0, 4.0));
         let network = from_htsim(TREE).unwrap();
-        assert_eq!(network.core_oversubscription(), 1.0);
+        assert_eq!(crate::core_oversubscription(&network), 1.0);
     }
 
     #[test]

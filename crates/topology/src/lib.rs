@@ -7,6 +7,7 @@
 //! | [`from_hpcc`], [`from_htsim`], [`from_graphml`] | readers of networks from files of others |
 //! | [`routing`] | the choice of paths (symmetric ECMP, ECMP, spraying), also with failed links |
 //! | [`between`], [`crossings`] | what joins a pair of hosts, and how often random pairs cross each link |
+//! | [`core_oversubscription`] | how much more hosts can send than the core carries |
 //! | [`base_rtt`], [`one_way`] | the latency of an idle path, in closed form |
 //!
 //! Hosts are numbered before switches, so that per-host state is a plain array. Link `l` consists of two directed
@@ -35,6 +36,7 @@
 
 mod alias;
 mod builder;
+mod capacity;
 mod crossings;
 mod error;
 mod graph;
@@ -50,6 +52,7 @@ mod timing;
 
 pub use alias::Alias;
 pub use builder::Builder;
+pub use capacity::core_oversubscription;
 pub use crossings::crossings;
 pub use error::TopologyError;
 pub use graph::{Node, NodeId, NodeKind, Port, PortId, Topology};

@@ -18,7 +18,7 @@ use crate::model::{Class, Model, Pattern, Probe, Sample, Traffic};
 use crate::net::{Networks, boundaries};
 use crate::partition::Partition;
 use clearway_proto::{Entity, Packet, Rng};
-use clearway_topology::farthest_round_trip;
+use clearway_topology::{core_oversubscription, farthest_round_trip};
 use clearway_units::{Bytes, Span, Time};
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ impl Simulation {
                 .is_some_and(|mechanism| mechanism.info().sends_cnps || mechanism.info().returns)
                 || model.switch.classes.iter().any(Class::returns),
             network_rtt: network_rtt(model),
-            oversubscription: model.topology.core_oversubscription(),
+            oversubscription: core_oversubscription(&model.topology),
             barrier: None,
             standstill: Standstill::new(model),
             livelock: None,

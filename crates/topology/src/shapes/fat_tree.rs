@@ -253,7 +253,7 @@ mod tests {
     fn the_192_host_tree_is_wired_as_in_the_authors_script() {
         let network = OversubscribedFatTree::default().build().unwrap();
         assert_eq!((network.hosts(), network.switches(), network.links()), (192, 56, 320));
-        assert_eq!((network.oversubscription(), network.core_oversubscription()), (3.0, 3.0));
+        assert_eq!((network.oversubscription(), crate::core_oversubscription(&network)), (3.0, 3.0));
         for tor in 0..32 {
             let pod = tor / 4;
             let name = format!("tor{tor}");

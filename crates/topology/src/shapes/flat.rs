@@ -123,7 +123,7 @@ mod tests {
         assert_eq!((network.hosts(), network.switches(), network.links()), (6, 2, 7));
         assert_eq!(network.oversubscription(), 1.0, "a flat network has no uplinks");
         // Three hosts of 10 Gbps at each end of a link of 1 Gbps.
-        assert_eq!(network.core_oversubscription(), 30.0);
+        assert_eq!(crate::core_oversubscription(&network), 30.0);
         let mut routes = Routes::new(Policy::SymmetricEcmp);
         let mut path = Vec::new();
         for pair in 0..3 {
