@@ -64,7 +64,7 @@ impl Transport for Eqds {
     const SOURCE: &'static str = "Olteanu et al., NSDI'22";
     const CHECKED: Checked = Checked::Code(
         "Rules and constants are those of htsim, its authors' simulator, and times of idle flows, \
-         incasts and a permutation agree with it; the paper was not at hand.",
+         incasts, permutations and a ring agree with it; the paper was not at hand.",
     );
     const PROFILES: &'static [Profile] = &[HTSIM];
     const FAMILY: Family = Family::Credit;

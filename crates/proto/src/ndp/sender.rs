@@ -36,8 +36,8 @@ pub struct NdpSender {
     last: Option<u32>,
     /// The packets in the first window.
     window: u32,
-    /// The packets of the first window that have not been sent. Only new packets are of it: a packet that is sent again takes
-    /// a pull.
+    /// The packets of the first window that have not been sent. It is for new packets alone: one that is sent again takes a
+    /// pull.
     unasked: u32,
     /// The packets that may be sent by pulls.
     budget: u32,

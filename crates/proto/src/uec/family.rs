@@ -83,8 +83,8 @@ impl<M: Mode> Transport for Uec<M> {
     const SOURCE: &'static str = "Ultra Ethernet Specification 1.0.3, sec. 3.6; uet-htsim 40ccb05";
     const CHECKED: Checked = Checked::Code(
         "Under the profile `htsim`, completion times of idle flows and their pulls are those of the consortium's simulator (uet-htsim \
-         40ccb05), and mean times of incasts and a permutation are as its averages over seeds, within 1 %. The specification was \
-         read in part, at second hand.",
+         40ccb05), and mean times of incasts, permutations, an all-to-all, a ring, an oversubscribed core, a slow link and incasts \
+         under SLEEK are as its averages over seeds, within about 1 %. The specification was read in part, at second hand.",
     );
     const PROFILES: &'static [Profile] = M::PROFILES;
     const AGENT: AgentScope = M::AGENT;

@@ -361,7 +361,7 @@ impl Endpoint for Sender {
         } else {
             let wire = self.probe.due.take()?;
             (self.probe.number, self.probe.sent) = (self.probe.number.wrapping_add(1), Some(cx.now));
-            // SLEEK's probe shall meet the queues that data meets, the one that measures a path without them none.
+            // SLEEK's probe waits in the queues of data. The one that measures a path without queues goes ahead of them.
             let header = Header::Probe { psn: self.probe.number, with_data: !self.probe.measures };
             (header, u32::from(wire), self.entropy(cx.rng, cx.now))
         };

@@ -1,10 +1,10 @@
 """NDP, EQDS and Ultra Ethernet beside uet-htsim, the simulator of the Ultra Ethernet consortium, on the same flows.
 
-The authors' programs (revision 40ccb05) were run once on these workloads, those of EQDS and Ultra Ethernet at 25 seeds
-and that of NDP at five; only what they printed is kept here. Each runs here at 25 seeds under the profile `htsim`,
-which does as the program does, and at five under the defaults, which follow the specification where it is known. No two
-simulators draw the same random numbers, so means are compared. Senders of NDP know their paths there and in the profile
-`htsim` here; by default, switches hash an entropy value.
+The authors' programs (revision 40ccb05) were run once on these workloads, at 25 seeds, and NDP's on those of the first
+six kinds at five; only what they printed is kept here. Each runs here at 25 seeds under the profile `htsim`, which does
+as the program does, and at five under the defaults, which follow the specification where it is known. No two simulators
+draw the same random numbers, so means are compared. Senders of NDP know their paths there and in the profile `htsim`
+here; by default, switches hash an entropy value.
 
 * **single**: one flow of 1 MB between two pods, at 100 Gbps; 10 MB at 400 Gbps.
 * **incast 8**, **incast 32**: so many hosts send 1 MB each to one, at 100 Gbps.
@@ -12,14 +12,28 @@ simulators draw the same random numbers, so means are compared. Senders of NDP k
 * **all to all**: each of 16 hosts sends 1 MB to each other one, at 100 Gbps.
 * **shift**: host i of 128 sends 1 MB to host i + 64, at 100 Gbps, oblivious of what its paths say.
 
-The networks are fat trees of three tiers with links of 1 us. A frame is 4150 bytes on the wire, of which 64 are
+When the constants and readings of the profile had been settled by these, it was held against more, all at 400 Gbps but
+where 100 stands beside the name:
+
+* **incast 4, 32**: 1 MB from each; **short incast**: 256 KiB from each of 32.
+* **permutation 2**: other pairs, of 2 MB each. **short all to all**: 100 KB from each of 16 hosts to each other one.
+* **ring**: each of 128 hosts sends 1 MB to the next one.
+* **victim**: an incast of 8, and a flow to another host at the same switch.
+* **leaf-spine 4:1**: a permutation of 32 hosts, 1 MB each, whose switches have a quarter of the links upwards.
+* **slow link**: permutation 2, with one link from the core down at a quarter of its rate, under REPS and under the
+  mixture.
+* **SLEEK**: incasts of 8 and 32 without trimming.
+
+They found four faults, which were mended before this page was written; the list of changes names them. All networks but
+the leaf-spine are fat trees of three tiers, with links of 1 us. A frame is 4150 bytes on the wire, of which 64 are
 headers, and an acknowledgement 64. A flow is complete when its sender knows that all has arrived.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -48,6 +62,18 @@ PERMUTATION = (
     96, 108, 14, 34, 31, 35, 1, 57, 2, 10, 9, 86, 4, 32, 98, 11, 23, 74, 120, 22, 81, 29, 3, 76, 58, 42, 78, 100,
     79, 69, 68, 0, 44, 53, 45, 104, 62, 52, 64, 25, 70, 72, 46, 111, 61, 7, 121, 109,
 )  # fmt: skip
+#: Those of the second permutation, and of the one over the leaf-spine.
+SECOND = (
+    12, 3, 28, 29, 1, 43, 111, 109, 59, 54, 91, 107, 101, 50, 38, 112, 121, 41, 56, 125, 14, 104, 45, 106, 8, 124,
+    36, 15, 0, 27, 33, 103, 127, 73, 84, 49, 48, 46, 98, 77, 2, 64, 126, 90, 23, 78, 65, 97, 17, 75, 5, 79, 71, 31,
+    67, 123, 34, 82, 24, 99, 9, 57, 25, 60, 74, 35, 110, 120, 62, 85, 66, 95, 96, 93, 37, 100, 108, 114, 47, 55, 21,
+    13, 52, 115, 86, 72, 16, 26, 42, 63, 117, 81, 7, 18, 53, 83, 58, 32, 44, 105, 94, 30, 4, 51, 68, 76, 116, 6, 113,
+    20, 61, 119, 88, 92, 19, 80, 10, 102, 22, 122, 40, 87, 39, 11, 69, 89, 118, 70,
+)  # fmt: skip
+OVER_LEAVES = (
+    29, 14, 28, 20, 17, 4, 8, 0, 10, 6, 15, 26, 25, 9, 13, 30, 21, 31, 24, 18, 23, 11, 1, 16, 19, 5, 7, 12, 22, 27,
+    3, 2,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,7 +88,34 @@ class Workload:
     pairs: tuple[tuple[int, int], ...]
     #: The way in which senders choose entropy values, if not by default.
     policy: str | None = None
+    #: Other settings of the transport, and tables of the scenario in place of those that all have.
+    transport: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Any] = field(default_factory=dict)
 
+
+def incast(senders: int) -> tuple[tuple[int, int], ...]:
+    """Every third host sends to the first one."""
+    return tuple((20 + 3 * n, 0) for n in range(senders))
+
+
+LEAF_SPINE = {
+    "kind": "leaf-spine",
+    "leaves": 4,
+    "spines": 2,
+    "hosts_per_leaf": 8,
+    "rate": "100 Gbps",
+    "uplink_rate": "100 Gbps",
+    "uplink_delay": "1 us",
+    "delay": "1 us",
+}
+SLOW = {
+    "link": ["agg0", "core0"],
+    "direction": "backward",
+    "down": "0 s",
+    "rate": "100 Gbps",
+    "queues": "scaled",
+}
+SLEEK = {"sleek": True, "trimming": False}
 
 WORKLOADS = {
     "single, 1 MB": Workload(8, 100, "1 MB", ((0, 127),)),
@@ -72,6 +125,18 @@ WORKLOADS = {
     "permutation": Workload(8, 400, "1 MB", tuple(enumerate(PERMUTATION))),
     "all to all": Workload(4, 100, "1 MB", tuple((i, (i + d) % 16) for i in range(16) for d in range(1, 16))),
     "shift": Workload(8, 100, "1 MB", tuple((i, (i + 64) % 128) for i in range(128)), "oblivious"),
+    "incast 4, 400": Workload(8, 400, "1 MB", incast(4)),
+    "incast 32, 400": Workload(8, 400, "1 MB", incast(32)),
+    "short incast": Workload(8, 400, "262144 B", incast(32)),
+    "permutation 2": Workload(8, 400, "2 MB", tuple(enumerate(SECOND))),
+    "short all to all": Workload(4, 400, "100 KB", tuple((i, (i + d) % 16) for i in range(16) for d in range(1, 16))),
+    "ring": Workload(8, 400, "1 MB", tuple((i, (i + 1) % 128) for i in range(128))),
+    "victim": Workload(8, 400, "1 MB", (*incast(8), (100, 1))),
+    "leaf-spine 4:1, 100": Workload(8, 100, "1 MB", tuple(enumerate(OVER_LEAVES)), tables={"topology": LEAF_SPINE}),
+    "slow link, REPS": Workload(8, 400, "2 MB", tuple(enumerate(SECOND)), "reps", tables={"fault": [SLOW]}),
+    "slow link, mixed": Workload(8, 400, "2 MB", tuple(enumerate(SECOND)), "mixed", tables={"fault": [SLOW]}),
+    "SLEEK 8, 100": Workload(8, 100, "1 MB", incast(8), transport=SLEEK),
+    "SLEEK 32": Workload(8, 400, "1 MB", incast(32), transport=SLEEK),
 }
 
 
@@ -126,6 +191,49 @@ GOLDEN: dict[tuple[str, str], Golden] = {
     ("all to all", "ndp"): Golden(1260.99, 0.1, 1265.29, 0.1),
     ("shift", "uec-nscc"): Golden(111.0, 0.6, 120.7, 1.9),
     ("shift", "uec-rccc"): Golden(111.3, 0.7, 119.2, 1.8),
+    ("incast 4, 400", "uec-nscc"): Golden(92.387, 0.5859, 97.188, 2.9661, 609.48),
+    ("incast 4, 400", "uec-rccc"): Golden(93.107, 0.389, 94.086, 0.0022, 319.52),
+    ("incast 4, 400", "uec"): Golden(93.107, 0.389, 94.086, 0.0022, 319.52),
+    ("incast 4, 400", "eqds"): Golden(93.757, 0.0856, 94.082, 0.0021, 316.52),
+    ("incast 4, 400", "ndp"): Golden(93.478, 0.2824, 94.162, 0, 312),
+    ("incast 32, 400", "uec-nscc"): Golden(586.7, 9.0722, 683.85, 5.8494, 7183.9),
+    ("incast 32, 400", "uec-rccc"): Golden(663.31, 0.7835, 669.21, 0.0424, 5248.5),
+    ("incast 32, 400", "uec"): Golden(662.12, 0.8052, 669.2, 0.043, 5248.3),
+    ("incast 32, 400", "eqds"): Golden(649.06, 1.5566, 671.43, 0.3092, 5268.6),
+    ("incast 32, 400", "ndp"): Golden(664.21, 0.4431, 676.2, 2.293, 4602),
+    ("short incast", "uec-nscc"): Golden(171.1, 1.8907, 198.45, 4.6109, 3708.2),
+    ("short incast", "uec-rccc"): Golden(172.93, 2.1047, 185.05, 0.0066, 1717),
+    ("short incast", "uec"): Golden(176.73, 0.93, 187.53, 2.0089, 1717),
+    ("short incast", "eqds"): Golden(181.51, 0.4719, 186.44, 1.6089, 1748.8),
+    ("short incast", "ndp"): Golden(183.07, 0.3447, 188.7, 1.8065, 1809),
+    ("permutation 2", "uec-nscc"): Golden(58.137, 0.3714, 63.406, 1.0742, 0),
+    ("permutation 2", "uec-rccc"): Golden(58.197, 0.3521, 62.977, 0.9491, 0),
+    ("permutation 2", "uec"): Golden(58.197, 0.3521, 62.975, 0.9491, 0),
+    ("permutation 2", "eqds"): Golden(59.787, 0.5802, 66.54, 1.5201, 4.4),
+    ("permutation 2", "ndp"): Golden(55.52, 0.0136, 56.799, 0.0794, 0),
+    ("short all to all", "uec-nscc"): Golden(42.128, 0.0551, 44.131, 0.1957, 0),
+    ("short all to all", "uec-rccc"): Golden(49.127, 0.1327, 61.42, 0.882, 0),
+    ("short all to all", "uec"): Golden(49.127, 0.1327, 61.42, 0.882, 0),
+    ("short all to all", "ndp"): Golden(42.9, 0.0311, 44.99, 0.113, 0),
+    ("ring", "uec-nscc"): Golden(25.781, 0, 32.807, 0, 0),
+    ("ring", "uec-rccc"): Golden(25.892, 0.0016, 32.958, 0.0389, 0),
+    ("ring", "uec"): Golden(25.892, 0.0016, 32.958, 0.0389, 0),
+    ("ring", "eqds"): Golden(26.101, 0.0012, 33.25, 0.0376, 0),
+    ("ring", "ndp"): Golden(26.084, 0.0009, 33.118, 0.0238, 0),
+    ("victim", "uec-nscc"): Golden(156.69, 1.8174, 189.36, 3.9863, 1561),
+    ("victim", "uec-rccc"): Golden(158.52, 0.849, 176.16, 0.0093, 978.6),
+    ("victim", "uec"): Golden(158.5, 0.867, 176.16, 0.0093, 978.6),
+    ("victim", "eqds"): Golden(160.3, 0.3498, 176.16, 0.0088, 982.8),
+    ("victim", "ndp"): Golden(160.06, 0.4883, 176.29, 0.0446, 942),
+    ("leaf-spine 4:1, 100", "uec-nscc"): Golden(189.69, 1.5821, 361.83, 12.306, 544.72),
+    ("leaf-spine 4:1, 100", "uec-rccc"): Golden(223.05, 1.0099, 368.82, 6.1018, 1217.8),
+    ("leaf-spine 4:1, 100", "uec"): Golden(192.06, 1.3789, 367.6, 12.698, 540.64),
+    ("slow link, REPS", "uec-nscc"): Golden(59.653, 0.2869, 69.877, 1.5071, 206.4),
+    ("slow link, REPS", "uec-rccc"): Golden(59.806, 0.3, 70.383, 1.2933, 198.44),
+    ("slow link, mixed", "uec-nscc"): Golden(58.261, 0.3482, 63.713, 1.2379, 84.96),
+    ("slow link, mixed", "uec-rccc"): Golden(58.364, 0.3103, 63.49, 1.3082, 82.44),
+    ("SLEEK 8, 100", "uec-nscc"): Golden(610.01, 10.577, 682.06, 8.5709, 248),
+    ("SLEEK 32", "uec-nscc"): Golden(626.49, 10.355, 685.52, 10.997, 5803.9),
 }
 
 
@@ -156,6 +264,7 @@ def job(workload: str, name: str, reading: str, seed: int) -> Job:
         transport["path_values"] = 64
     if of.policy is not None and name.startswith("uec"):
         transport["entropy"] = of.policy
+    transport |= of.transport
     flows = [{"src": f"h{src}", "dst": f"h{dst}", "size": of.size} for src, dst in of.pairs]
     body = {
         "name": "heirs",
@@ -165,6 +274,7 @@ def job(workload: str, name: str, reading: str, seed: int) -> Job:
         "topology": {"kind": "fat-tree", "k": of.k, "rate": f"{of.gbps} Gbps", "delay": "1 us"},
         "transport": transport,
         "traffic": [{"name": "flows", "kind": "flows", "list": flows}],
+        **of.tables,
     }
     return Job({"workload": workload, "transport": name, "reading": reading, "seed": seed}, body)
 

@@ -122,8 +122,8 @@ fn failing(
     }
 }
 
-/// Refuses a rate that makes a link no slower, a notice of it, and queues that cannot follow it; the error names the key that is wrong. `is_given` is set
-/// if the scenario says when routing takes notice.
+/// Refuses a rate that makes a link no slower, a notice of it, and queues that cannot follow it; the error names the key that is
+/// wrong. `is_given` is set if the scenario says when routing takes notice.
 fn check_rate(
     topology: &Topology,
     table: &FaultTable,
