@@ -206,7 +206,9 @@ impl Sender {
             delay = window.on_ack(&Heard { now, new, in_flight: self.in_flight, sample, marked, penalty });
         }
         if self.sleek.is_some() {
-            self.recover(held, delay.filter(|_| of_probe), now);
+            // The answer to a probe that went ahead of data tells nothing of what waits.
+            let tells = of_probe && !self.probe.measures;
+            self.recover(held, delay.filter(|_| tells), now);
         }
     }
 

@@ -327,6 +327,24 @@ fn sleek_probes_a_path_that_is_silent_and_repeats_what_is_missing_if_there_is_no
 }
 
 #[test]
+fn the_answer_to_a_probe_of_the_base_round_trip_time_does_not_let_sleek_repeat_what_waits() {
+    let mut params = NsccParams::default();
+    params.window.sleek = true;
+    let mut sender = sender(&params, 1_000_000);
+    sender.send();
+    sender.now = at(14.5);
+    let probes = sender.hear(Packet::control(ack(1, 0, 4150), 64, sender.now));
+    let [Packet { header: Header::Probe { psn, with_data: false }, wire: 4150, .. }] = probes[..] else {
+        panic!("{probes:?}")
+    };
+    sender.send();
+    sender.now = at(28.5);
+    sender.hear(Packet::control(ack(1, psn, 4150), 64, sender.now).with_flags(OF_PROBE));
+    let is_again = |packet: &Packet| packet.flags.has(Flags::RETRANSMIT);
+    assert!(!sender.send().iter().any(is_again), "nothing is lost for all that is known");
+}
+
+#[test]
 fn what_sleek_sent_again_and_was_lost_again_is_repeated_from_the_first_such_packet_on() {
     let mut params = htsim::<NsccParams>();
     params.window.sleek = true;
