@@ -300,7 +300,8 @@ FIGURE = Figure(
     sizes=(SIZE,),
     shown={
         "last": "The last flow of a burst: its completion time over the least that its link allows. Means over five "
-        "seeds ± half of the 95 % interval, here and below; - where some flow did not complete.",
+        "seeds (three for web search and Hadoop on 1,024 hosts) ± half of the 95 % interval, here and below; - where "
+        "some flow did not complete.",
         "p50": "Median slowdown.",
         "p99": "99th percentile of slowdowns.",
         "max": "Largest slowdown.",

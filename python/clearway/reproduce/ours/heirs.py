@@ -339,6 +339,9 @@ def facts(tables: Tables) -> dict[str, object]:
         of = stats.over_seeds(tables["rows"], value, workload="permutation", transport="ndp", reading=reading)
         return float(100 * (of.mean / getattr(GOLDEN["permutation", "ndp"], value) - 1))
 
+    short = stats.over_seeds(
+        tables["rows"], "mean", workload="short all to all", transport="uec-rccc", reading="default"
+    )
     nscc = stats.over_seeds(tables["rows"], "mean", workload="incast 8", transport="uec-nscc", reading="htsim")
     return {
         "agree": judged.count("yes"),
@@ -346,6 +349,7 @@ def facts(tables: Tables) -> dict[str, object]:
         "ndp_hashed": longer("hashed", "mean"),
         "ndp_hashed_maximum": longer("hashed", "maximum"),
         "ndp_values": longer("64 values", "mean"),
+        "short_credits": 100 * (1 - short.mean / GOLDEN["short all to all", "uec-rccc"].mean),
         "nscc_incast": 100 * (nscc.mean / GOLDEN["incast 8", "uec-nscc"].mean - 1),
     }
 
