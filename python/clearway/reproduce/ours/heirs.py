@@ -356,7 +356,7 @@ def facts(tables: Tables) -> dict[str, object]:
 
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     """The ratio of means and maxima here to those that the authors' programs printed."""
-    picture, axes = grid(1, 2, width=8.6, height=2.9, sharey=True)
+    picture, axes = grid(2, 1, width=8.6, height=5.6, sharex=True, sharey=True)
     names = [workload for workload in WORKLOADS if not workload.startswith("single")]
     for place, value in zip(axes, ("mean", "maximum"), strict=True):
         for number, transport in enumerate(TRANSPORTS):
@@ -371,10 +371,10 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
             spots = [spot + 0.12 * (number - 2) for spot in range(len(names))]
             place.plot(spots, ratios, "o", color=look.color(number), label=transport, markersize=4)
         place.axhline(1, color="0.5", linewidth=0.8)
-        place.set_xticks(range(len(names)), names, rotation=20)
         place.set(title=f"{value} completion time")
-    axes[0].set_ylabel("here over uet-htsim")
-    axes[1].legend(frameon=False, fontsize=7)
+        place.set_ylabel("here over uet-htsim")
+    axes[1].set_xticks(range(len(names)), names, rotation=40, ha="right")
+    axes[0].legend(frameon=False, fontsize=8, ncols=len(TRANSPORTS), loc="upper right")
     return {"ratio": picture}
 
 
