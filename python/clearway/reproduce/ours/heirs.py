@@ -62,7 +62,7 @@ PERMUTATION = (
     96, 108, 14, 34, 31, 35, 1, 57, 2, 10, 9, 86, 4, 32, 98, 11, 23, 74, 120, 22, 81, 29, 3, 76, 58, 42, 78, 100,
     79, 69, 68, 0, 44, 53, 45, 104, 62, 52, 64, 25, 70, 72, 46, 111, 61, 7, 121, 109,
 )  # fmt: skip
-#: Those of the second permutation, and of the one over the leaf-spine.
+#: The hosts to which hosts send in the second permutation, and in the one over the leaf-spine.
 SECOND = (
     12, 3, 28, 29, 1, 43, 111, 109, 59, 54, 91, 107, 101, 50, 38, 112, 121, 41, 56, 125, 14, 104, 45, 106, 8, 124,
     36, 15, 0, 27, 33, 103, 127, 73, 84, 49, 48, 46, 98, 77, 2, 64, 126, 90, 23, 78, 65, 97, 17, 75, 5, 79, 71, 31,
