@@ -249,8 +249,8 @@ impl Agent for EqdsAgent {
         let Some(place) = self.flows.retire(flow) else { return };
         let value = self.flows.value(place);
         value.is_gone = true;
-        let outlasts = value.is_done && self.turns_outlast;
-        if !outlasts || !self.has_turns(place) {
+        let may_outlast = value.is_done && self.turns_outlast;
+        if !(may_outlast && self.has_turns(place)) {
             self.unlist(place);
             self.flows.free(place);
         }

@@ -53,6 +53,17 @@ impl<T> FlowTable<T> {
         self.free.push(place);
     }
 
+    /// Returns the number of places, free or not.
+    #[cfg(test)]
+    pub fn places(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Returns true if no flow has a number here.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
     fn at(&self, flow: u32) -> Option<usize> {
         self.places.binary_search_by_key(&flow, |&(number, _)| number).ok()
     }

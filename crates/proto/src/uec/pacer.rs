@@ -4,6 +4,7 @@ use super::config::PacerConfig;
 use super::credit::divide_up;
 use super::rate::RateControl;
 use crate::agent::{Agent, AgentPacket, AgentStats, Side};
+use crate::numbered::FlowTable;
 use crate::packet::{Extra, Flags, Header, Kind, Packet};
 use crate::tag::Tag;
 use clearway_units::{Span, Time};
@@ -16,7 +17,6 @@ const PULL_PATHS: u16 = 128;
 /// A flow that arrives at the host.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 struct Flow {
-    number: u32,
     /// The pull that its sender wants to have come to.
     target: u32,
     /// The number of its last pull.
@@ -44,11 +44,8 @@ pub struct Pacer {
     config: PacerConfig,
     /// The controller of the rate, where the core is oversubscribed.
     control: Option<Box<RateControl>>,
-    /// The flows that arrive, and unused places.
-    flows: Vec<Flow>,
-    free: Vec<u32>,
-    /// The places of the flows, by their numbers.
-    places: Vec<(u32, u32)>,
+    /// The flows that arrive.
+    flows: FlowTable<Flow>,
     /// The places of the flows that wait for a pull that they asked for, and of those that wait for one ahead of demand.
     active: VecDeque<u32>,
     idle: VecDeque<u32>,
@@ -63,9 +60,7 @@ impl Pacer {
         Pacer {
             config,
             control: control.map(Box::new),
-            flows: Vec::new(),
-            free: Vec::new(),
-            places: Vec::new(),
+            flows: FlowTable::default(),
             active: VecDeque::new(),
             idle: VecDeque::new(),
             next: Time::ZERO,
@@ -83,15 +78,9 @@ impl Pacer {
         self.control.as_ref().map_or(1.0, |control| control.rate())
     }
 
-    /// Returns the place of a flow that arrives here.
-    fn place(&self, number: u32) -> Option<u32> {
-        let at = self.places.binary_search_by_key(&number, |&(number, _)| number).ok()?;
-        Some(self.places[at].1)
-    }
-
     /// Lets a flow wait in turn for a pull.
     fn activate(&mut self, place: u32) {
-        let flow = &mut self.flows[place as usize];
+        let flow = self.flows.value(place);
         if flow.is_done && !self.config.turns_outlast {
             return;
         }
@@ -106,7 +95,7 @@ impl Pacer {
 
     /// Lets a flow wait in turn for a pull ahead of its demand: once, or in the simulator once more.
     fn rest(&mut self, place: u32) {
-        let flow = &mut self.flows[place as usize];
+        let flow = self.flows.value(place);
         if flow.is_done && !self.config.turns_outlast {
             return;
         }
@@ -119,7 +108,7 @@ impl Pacer {
     /// All of a flow has arrived, and its sender is being told: it waits for no pull any more, or in the simulator goes on taking
     /// its turns.
     fn finish(&mut self, place: u32) {
-        self.flows[place as usize].is_done = true;
+        self.flows.value(place).is_done = true;
         if !self.config.turns_outlast {
             self.leave(place);
         }
@@ -127,7 +116,7 @@ impl Pacer {
 
     /// Takes a flow out of all turns.
     fn leave(&mut self, place: u32) {
-        let flow = &mut self.flows[place as usize];
+        let flow = self.flows.value(place);
         let (is_active, is_idle) = (std::mem::take(&mut flow.is_active), std::mem::take(&mut flow.is_idle));
         if is_active {
             self.active.retain(|&other| other != place);
@@ -137,10 +126,15 @@ impl Pacer {
         }
     }
 
+    /// Returns true if a flow waits in turn for a pull.
+    fn has_turns(&self, place: u32) -> bool {
+        self.active.contains(&place) || self.idle.contains(&place)
+    }
+
     /// Takes the demand that a packet tells.
     fn hear(&mut self, flow: u32, target: u32, asks: bool) {
-        let Some(place) = self.place(flow) else { return };
-        let known = &mut self.flows[place as usize].target;
+        let Some(place) = self.flows.place(flow) else { return };
+        let known = &mut self.flows.value(place).target;
         let rises = target.wrapping_sub(*known) as i32 > 0;
         if rises {
             *known = target;
@@ -152,7 +146,7 @@ impl Pacer {
 
     /// Pulls for the flow at a place, whose turn it is: for one that asks, what it asks for. Returns the units granted.
     fn grant(&mut self, place: u32, leads: bool) -> u32 {
-        let flow = &mut self.flows[place as usize];
+        let flow = self.flows.value(place);
         let most = self.config.pull_quanta;
         let units = if leads { most } else { flow.lacks().clamp(0, most as i32) as u32 };
         flow.granted = flow.granted.wrapping_add(units);
@@ -174,14 +168,7 @@ impl Agent for Pacer {
         if side == Side::Sender {
             return;
         }
-        let place = self.free.pop().unwrap_or(self.flows.len() as u32);
-        let fresh = Flow { number: flow, ..Flow::default() };
-        match self.flows.get_mut(place as usize) {
-            Some(unused) => *unused = fresh,
-            None => self.flows.push(fresh),
-        }
-        let at = self.places.partition_point(|&(number, _)| number < flow);
-        self.places.insert(at, (flow, place));
+        self.flows.add(flow, Flow::default());
         if let Some(control) = &mut self.control {
             control.run(true, now);
         }
@@ -203,11 +190,10 @@ impl Agent for Pacer {
 
     fn handle_outgoing(&mut self, flow: u32, mut packet: Packet, _: &Extra, _: Time) -> Option<Packet> {
         if let Header::PulledAck { pull, .. } | Header::PulledNack { pull, .. } = &mut packet.header
-            && let Ok(at) = self.places.binary_search_by_key(&flow, |&(number, _)| number)
+            && let Some(place) = self.flows.place(flow)
         {
-            let place = self.places[at].1;
             if self.config.acks_pull {
-                *pull = self.flows[place as usize].granted;
+                *pull = self.flows.value(place).granted;
             }
             if packet.kind() == Kind::Nack {
                 self.activate(place);
@@ -241,11 +227,11 @@ impl Agent for Pacer {
         let gap = self.config.quantum.saturating_mul(paced.into());
         let gap = if rate < 1.0 { gap.mul_f64(1.0 / rate) } else { gap };
         self.next = now.saturating_add(gap.max(Span::from_ps(1)));
-        let flow = self.flows[place as usize];
+        let flow = *self.flows.value(place);
         if flow.is_done {
             // Nobody needs the pull, but it takes its time.
-            if flow.is_gone && !self.active.contains(&place) && !self.idle.contains(&place) {
-                self.free.push(place);
+            if flow.is_gone && !self.has_turns(place) {
+                self.flows.free(place);
             }
             return None;
         }
@@ -254,7 +240,7 @@ impl Agent for Pacer {
         let header = Header::Pull { pull: flow.granted, leads };
         let pull =
             Packet::control(header, self.config.framing.wire(0), now).with_tag(Tag { lane: 0, entropy });
-        Some(AgentPacket::made(flow.number, pull))
+        Some(AgentPacket::made(self.flows.flow(place), pull))
     }
 
     fn handle_timeout(&mut self, now: Time) {
@@ -268,16 +254,15 @@ impl Agent for Pacer {
     }
 
     fn forget(&mut self, flow: u32) {
-        let Ok(at) = self.places.binary_search_by_key(&flow, |&(number, _)| number) else { return };
-        let (_, place) = self.places.remove(at);
-        let has_turns = self.active.contains(&place) || self.idle.contains(&place);
-        if has_turns && self.config.turns_outlast && self.flows[place as usize].is_done {
-            self.flows[place as usize].is_gone = true;
-        } else {
+        let Some(place) = self.flows.retire(flow) else { return };
+        let value = self.flows.value(place);
+        value.is_gone = true;
+        let may_outlast = value.is_done && self.config.turns_outlast;
+        if !(may_outlast && self.has_turns(place)) {
             self.leave(place);
-            self.free.push(place);
+            self.flows.free(place);
         }
-        if self.places.is_empty()
+        if self.flows.is_empty()
             && let Some(control) = &mut self.control
         {
             control.run(false, Time::ZERO);

@@ -7,6 +7,7 @@ mod beside_htsim;
 mod collapse;
 mod expresspass;
 mod hpcc_ns3;
+mod htsim;
 mod pacc;
 mod pulled_golden;
 mod rdma;

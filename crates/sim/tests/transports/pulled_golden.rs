@@ -1,29 +1,12 @@
 //! NDP and EQDS against htsim, the simulator of their authors: times at which senders know that their flows have arrived, in a
 //! fat tree of 128 hosts with links of 1 us, and packets of 4150 bytes on the wire.
 
-use crate::common::run;
-use clearway_sim::scenario::{Overrides, Scenario};
-use clearway_sim::{Ended, Results};
-use std::path::Path;
+use clearway_sim::Results;
 
-/// Runs flows between pairs of hosts at once. `transport` may have a routing behind a semicolon.
+/// Runs flows between pairs of hosts at once.
 fn simulate(transport: &str, rate: u32, size: &str, pairs: &[[u32; 2]], seed: u64) -> Results {
-    let (transport, routing) = transport.split_once("; ").unwrap_or((transport, "auto"));
-    let pairs: Vec<String> = pairs.iter().map(|[from, to]| format!("[\"h{from}\", \"h{to}\"]")).collect();
-    let text = format!(
-        r#"
-        seed = {seed}
-        transport = {{ {transport} }}
-        topology = {{ kind = "fat-tree", k = 8, rate = "{rate} Gbps", delay = "1 us" }}
-        network = {{ payload = "4086 B", overhead = "64 B", wire_min = "64 B", routing = "{routing}" }}
-        traffic = [{{ kind = "long", pairs = [{}], size = "{size}" }}]
-        "#,
-        pairs.join(", ")
-    );
-    let scenario = Scenario::parse(&text, "pulled", Path::new("."), &Overrides::default());
-    let results = run(&scenario.unwrap_or_else(|error| panic!("{error}")).model);
-    assert_eq!(results.summary.ended, Ended::Complete);
-    results
+    let pairs = pairs.iter().map(|&[from, to]| (from, to));
+    crate::htsim::simulate(transport, &crate::htsim::tree(rate.into()), size, pairs, seed, "")
 }
 
 /// Returns the time of each flow in microseconds: the delivery of its last byte, and the way back of the acknowledgement of 64
@@ -128,6 +111,6 @@ fn a_permutation_of_eqds_is_as_fast_as_in_htsim() {
 #[test]
 fn a_permutation_of_ndp_over_paths_that_senders_know_is_as_fast_as_in_htsim() {
     let pairs: Vec<_> = (0..).zip(PERMUTATION).map(|(from, to)| [from, to]).collect();
-    let known = r#"name = "ndp", profile = "htsim", window = 151, path_values = 16; source"#;
+    let known = r#"name = "ndp", profile = "htsim", window = 151, path_values = 16"#;
     check(known, 400, &pairs, [(34.26, 0.005), (35.03, 0.005)], 0);
 }

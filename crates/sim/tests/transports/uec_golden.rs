@@ -2,13 +2,12 @@
 //! across pods of a fat tree of 128 hosts, and incasts there; links of 1 us, packets of 4150 bytes.
 
 use crate::common::{add, check, flow, network_for, run};
+use crate::htsim::{Measured, check as check_measured, measured, simulate, tree};
 use crate::pulled_golden::PERMUTATION;
 use clearway_proto::{AnyTransport, Framing};
-use clearway_sim::scenario::{Overrides, Scenario};
-use clearway_sim::{Ended, Results};
+use clearway_sim::Results;
 use clearway_topology::FatTree;
 use clearway_units::{Rate, Span};
-use std::path::Path;
 
 /// The sizes of packets there: a header of 64 bytes, and nothing else on the wire.
 const FRAMING: Framing = Framing { payload_max: 4086, overhead: 64, wire_min: 64 };
@@ -54,46 +53,15 @@ fn an_idle_flow_of_both_takes_as_long_as_in_the_consortium_simulator() {
     expect("uec", 400, 10_000_000, 217.409);
 }
 
-/// What is compared: the mean and the largest time after which senders know that all has arrived, in microseconds, and the number of
-/// packets that were sent again.
-type Measured = [f64; 3];
-
-/// Runs flows of 1 MB between pairs of hosts. The transport is its name, and what is set beside the profile.
-fn measure(name: &str, gbps: u64, pairs: &[(u32, u32)], seed: u64) -> Measured {
-    let pairs: Vec<_> = pairs.iter().map(|(src, dst)| format!(r#"["h{src}", "h{dst}"]"#)).collect();
-    let text = format!(
-        r#"
-        seed = {seed}
-        transport = {{ name = {name}, profile = "htsim" }}
-        topology = {{ kind = "fat-tree", k = 8, rate = "{gbps} Gbps", delay = "1 us" }}
-        network = {{ payload = "4086 B", overhead = "64 B", wire_min = "64 B" }}
-        traffic = [{{ kind = "long", pairs = [{}], size = "1 MB" }}]
-        "#,
-        pairs.join(", ")
-    );
-    let scenario = Scenario::parse(&text, "golden", Path::new("."), &Overrides::default()).unwrap();
-    let results = run(&scenario.model);
-    assert_eq!(results.summary.ended, Ended::Complete);
-    let times = results.flows.f64s("acked_s");
-    let mean = times.iter().sum::<f64>() / times.len() as f64;
-    let most = times.iter().copied().fold(0.0, f64::max);
-    let repeats: u64 = results.flows.u64s("retransmits").iter().sum();
-    [mean * 1e6, most * 1e6, repeats as f64]
-}
-
-/// Compares averages over seeds with those over 25 seeds there. `within` are the relative differences that are allowed.
+/// Compares averages over seeds with those over 25 seeds there. The transport is its name, and what is set beside the profile.
+/// `within` are the relative differences that are allowed.
 fn compare(name: &str, gbps: u64, pairs: &[(u32, u32)], seeds: u64, theirs: Measured, within: Measured) {
-    let runs: Vec<_> = (1..=seeds).map(|seed| measure(name, gbps, pairs, seed)).collect();
-    for (column, what) in ["mean", "largest", "repeats"].into_iter().enumerate() {
-        let ours = runs.iter().map(|run| run[column]).sum::<f64>() / seeds as f64;
-        let theirs = theirs[column];
-        println!("{name}, {} flows: {what} {ours:.1}, there {theirs}", pairs.len());
-        let least = theirs * (1.0 - within[column]);
-        assert!(
-            ours >= least && ours <= theirs * (1.0 + within[column]),
-            "{name}: {what} {ours}, there {theirs}"
-        );
-    }
+    let transport = format!(r#"name = {name}, profile = "htsim""#);
+    let measure =
+        |seed| measured(&simulate(&transport, &tree(gbps), "1 MB", pairs.iter().copied(), seed, ""));
+    let runs: Vec<_> = (1..=seeds).map(measure).collect();
+    let mean = |column| runs.iter().map(|run| run[column]).sum::<f64>() / seeds as f64;
+    check_measured(&format!("{name}, {} flows", pairs.len()), [0, 1, 2].map(mean), theirs, within);
 }
 
 /// Flows from hosts to the first one.

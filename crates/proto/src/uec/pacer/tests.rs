@@ -130,14 +130,14 @@ fn in_htsim_a_flow_that_has_arrived_takes_its_turns_to_the_end_and_no_pull_leave
     let expected = [(1323, 64), (3392, 100), (5461, 164), (8108, 228)];
     let pulls: Vec<_> = pacer.pulls(4).iter().map(|&(ns, flow, pull, _)| (ns, flow, pull)).collect();
     assert_eq!(pulls, expected.map(|(ns, pull)| (ns, 9, pull)));
-    assert_eq!(pacer.flows.len(), 2);
+    assert_eq!(pacer.flows.places(), 2);
     pacer.begin(4, Side::Receiver, Time::ZERO);
-    assert_eq!(pacer.flows.len(), 3, "the turns of the flow before are not those of the new one");
+    assert_eq!(pacer.flows.places(), 3, "the turns of the flow before are not those of the new one");
     // 17 pulls of 64 units ahead of demand are the most.
     assert_eq!(pacer.pulls(100).last().map(|last| (last.1, last.2)), Some((9, 100 + 17 * 64)));
     assert_eq!(pacer.next_timeout(), Time::MAX);
     pacer.begin(5, Side::Receiver, Time::ZERO);
-    assert_eq!(pacer.flows.len(), 3, "its place is free again");
+    assert_eq!(pacer.flows.places(), 3, "its place is free again");
 }
 
 #[test]
