@@ -237,6 +237,18 @@ GOLDEN: dict[tuple[str, str], Golden] = {
 }
 
 
+#: The workloads in which many packets are sent again.
+SENT_AGAIN = (
+    "incast 8",
+    "incast 32",
+    "incast 4, 400",
+    "incast 32, 400",
+    "short incast",
+    "victim",
+    "leaf-spine 4:1, 100",
+)
+
+
 def jobs(_: str) -> list[Job]:
     """Every workload under every transport, in both readings, at every seed."""
     return [
@@ -349,9 +361,18 @@ def facts(tables: Tables) -> dict[str, object]:
         "ndp_hashed": longer("hashed", "mean"),
         "ndp_hashed_maximum": longer("hashed", "maximum"),
         "ndp_values": longer("64 values", "mean"),
+        "again_off": 100 * max(again_off(tables, *of) for of in GOLDEN if of[0] in SENT_AGAIN),
         "short_credits": 100 * (1 - short.mean / GOLDEN["short all to all", "uec-rccc"].mean),
         "nscc_incast": 100 * (nscc.mean / GOLDEN["incast 8", "uec-nscc"].mean - 1),
     }
+
+
+def again_off(tables: Tables, workload: str, transport: str) -> float:
+    """By which share the packets that are sent again differ from the program's."""
+    golden = GOLDEN[workload, transport].again
+    assert golden
+    of = stats.over_seeds(tables["rows"], "again", workload=workload, transport=transport, reading="htsim")
+    return abs(of.mean / golden - 1)
 
 
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
