@@ -99,6 +99,16 @@ fn with_faults(model: &mut Model, seed: u64) {
     model.faults.sort_by_key(|fault| fault.at);
 }
 
+#[test]
+fn a_window_that_ends_with_the_last_arrival_counts_what_ports_sent_that_are_served_late() {
+    let text = "seed = 1865198151\nstop = \"200 ms\"\n[topology]\nkind = \"dumbbell\"\npairs = 3\nrate = \"10 Gbps\"\ndelay = \"985 ns\"\n\
+                [transport]\nname = \"uec-nscc\"\n[[traffic]]\nkind = \"poisson\"\nsize = \"2454 B\"\nload = 0.9\nflows = 21\n";
+    let model = model(text).unwrap();
+    for parts in 2..=4 {
+        check(&model, parts, 1, "the last flow starts while packets wait");
+    }
+}
+
 proptest! {
     #![proptest_config(one_in(8))]
 

@@ -61,6 +61,8 @@ fn schedule_source(sim: &mut Simulation, traffic: TrafficId) {
             sim.sources.close();
             if arrives && sim.window.ends_with_arrivals() {
                 let flows = flow_counts(sim);
+                // The start of a flow does not look at the network, but the end of the window does.
+                sim.nets.settle(true);
                 sim.window.close(&mut sim.nets, flows, WindowEnd::LastArrival);
             }
         }
