@@ -158,6 +158,8 @@ impl Case {
             Case::new("starting-65536-dctcp".into(), Load::Permutation(STARTING, "dctcp")),
             Case::new("active-flows-dctcp".into(), Load::Active("dctcp", 100_000)),
             Case::new("active-flows-expresspass".into(), Load::Active("expresspass", 100_000)),
+            Case::new("active-flows-uec-nscc".into(), Load::Active("uec-nscc", 100_000)),
+            Case::new("active-flows-uec-rccc".into(), Load::Active("uec-rccc", 100_000)),
             Case::new("short-1e6-dctcp".into(), Load::Short("dctcp", 1_000_000)),
         ];
         let shared = SHARED.map(|(tree, threads)| {

@@ -150,6 +150,10 @@ impl Header {
     /// Returns the kind of packet that this header belongs to.
     #[inline(always)]
     pub const fn kind(&self) -> Kind {
+        // Apart from this one the kind follows from the variant alone, so that it is read from a table without a branch.
+        if matches!(self, Header::Probe { with_data: true, .. }) {
+            return Kind::Probe;
+        }
         match self {
             Header::Data { .. }
             | Header::RcpData { .. }
@@ -158,8 +162,7 @@ impl Header {
             | Header::PulledData { .. } => Kind::Data,
             Header::Syn | Header::RcpSyn { .. } | Header::CreditSyn(_) => Kind::Syn,
             Header::CreditRequest(_) => Kind::CreditRequest,
-            Header::PullRequest { .. } | Header::Probe { with_data: false, .. } => Kind::PullRequest,
-            Header::Probe { .. } => Kind::Probe,
+            Header::PullRequest { .. } | Header::Probe { .. } => Kind::PullRequest,
             Header::CreditStop { .. } => Kind::CreditStop,
             Header::SynAck { .. } | Header::CreditSynAck(_) => Kind::SynAck,
             Header::Ack { .. } | Header::RdmaAck { .. } | Header::CreditAck(_) | Header::PulledAck { .. } => {
