@@ -250,7 +250,7 @@ def test_linux_takes_the_threshold_of_the_scenario(cli: Cli, tmp_path: Path) -> 
     done = cli("plan", "switch", "s.toml", "--target", "linux-tc", "--ecn")
     assert done.returncode == 0, done.stderr
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("port s0-0 ")]
-    assert line.split()[8] == "30000"
+    assert line.split()[9] == "30000"
 
 
 @pytest.mark.parametrize("command", ["buffers", "switch"])

@@ -146,27 +146,30 @@ def test_a_kernel_has_what_the_script_says(rate: str, tmp_path: Path, inside: In
         inside("sh", str(path))
     for port in found:
         classes = {entry["class"]: entry for entry in json.loads(inside(sys.executable, str(READER), port.device))}
-        assert set(classes) == {"1:1", "1:10", "1:20"}
+        assert set(classes) == {"1:1", "1:10", "1:18", "1:20"}
         for name, bps, burst in [
             ("1:1", port.rate_bps, linux_tc.port_burst(port)),
             ("1:10", port.credit_bps, linux_tc.credit_burst(port)),
+            ("1:18", port.credit_bps * 2, linux_tc.signal_burst(port)),
             ("1:20", port.rate_bps, linux_tc.port_burst(port)),
         ]:
             entry = classes[name]
-            assert entry["rate"] == entry["ceil"] == bps // 8, "the kernel counts bytes per second"
+            assert entry["rate"] == bps // 8, "the kernel counts bytes per second"
+            assert entry["ceil"] == (port.rate_bps // 8 if name == "1:18" else entry["rate"])
             assert (entry["overhead"], entry["mpu"], entry["quantum"]) == (24, 84, 1514)
             assert burst * 8 / bps - ROUNDING_S < entry["bucket_s"] <= burst * 8 / bps
-        assert classes["1:10"]["prio"] == 0
+        assert classes["1:10"]["prio"] == classes["1:18"]["prio"] == 0
         assert classes["1:20"]["prio"] == 1
         queues = {
             entry["handle"]: entry for entry in json.loads(inside("tc", "-j", "qdisc", "show", "dev", port.device))
         }
         assert queues["10:"]["options"] == {"limit": port.credit_queue}
+        assert queues["18:"]["options"] == {"limit": linux_tc.SIGNAL_QUEUE}
         assert queues["20:"]["options"] == {"limit": port.data_packets}
         assert queues["1:"]["options"]["default"] == "0x20"
         filters = json.loads(inside("tc", "-j", "filter", "show", "dev", port.device))
         ways = [entry["options"].get("flowid") for entry in filters if "options" in entry]
-        assert [way for way in ways if way] == ["1:10"] * 3
+        assert [way for way in ways if way] == ["1:10", "1:18", "1:10", "1:10"]
     inside("sh", str(path), "--undo")
     inside("sh", str(path), "--undo")
     for port in found:

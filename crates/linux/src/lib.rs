@@ -22,5 +22,6 @@ pub mod pac;
 pub mod record;
 pub mod rules;
 pub mod service;
+pub mod signals;
 pub mod switch;
 pub mod wire;

@@ -1,4 +1,7 @@
-//! The settings of a Linux switch's port by traffic control: the figures of its HTB classes for credits and for data.
+//! The settings of a Linux switch's port by traffic control: the figures of its HTB classes for credits, signals and data.
+//!
+//! *Signals* are requests for credits, stops, and the answers to both. They have a class of their own, beside that of credits: in
+//! one class with credits, whose queue holds eight, more than half of them were lost wherever many flows asked for credits.
 //!
 //! HTB counts frames without preamble, gap and check sequence, so each class adds [`OVERHEAD`] and counts at least
 //! [`MPU`]. It lets a packet pass as long as its bucket isn't overdrawn; so a bucket of one credit passes two at once,
@@ -18,6 +21,8 @@ pub const MPU: u32 = 84;
 pub const QUANTUM: u32 = 1514;
 /// The longest time for which HTB's timer was seen late: what a port misses in it must fit into its bucket.
 pub const TIMER: Span = Span::from_us(48);
+/// The signals that a port's bucket lets pass at once: as many as a host sends at once.
+pub const SIGNALS_AT_ONCE: u32 = 32;
 /// The credits that a bucket holds at most, to make up for late timers: each lets a frame of data follow at once.
 const CREDITS_MAX: u32 = 8;
 
@@ -30,6 +35,11 @@ pub struct Htb {
     pub credit_rate: Rate,
     /// The bucket of the class of credits, in bytes.
     pub credit_burst: u64,
+    /// The rate that the class of signals has in any case: a request and a stop for each credit. It may take what the others
+    /// leave besides.
+    pub signal_rate: Rate,
+    /// The bucket of the class of signals, in bytes.
+    pub signal_burst: u64,
     /// The bucket of the link and of the class of data, in bytes.
     pub burst: u64,
 }
@@ -39,13 +49,16 @@ pub fn htb(rate: Rate, shaping: CreditShaping) -> Htb {
     let CreditShaping { credit, data, bucket, .. } = shaping;
     let credit_rate = credit_rate(rate, shaping);
     // tc counts buckets in whole microseconds, rounded down.
-    let least = credit_rate.as_bps().div_ceil(8 * 1_000_000);
+    let least = |rate: Rate| rate.as_bps().div_ceil(8 * 1_000_000);
+    let signal_rate = Rate::bps(credit_rate.as_bps() * 2);
     Htb {
         rate,
         credit_rate,
         credit_burst: u64::from(bucket.saturating_sub(credit).max(credit))
             .max(credit_rate.bytes_in(TIMER).get().min(u64::from(CREDITS_MAX * credit)))
-            .max(least),
+            .max(least(credit_rate)),
+        signal_rate,
+        signal_burst: u64::from(SIGNALS_AT_ONCE * credit).max(least(signal_rate)),
         burst: rate.bytes_in(TIMER).get().max(u64::from(data)),
     }
 }
@@ -58,12 +71,24 @@ mod tests {
     fn a_port_has_the_figures_that_were_measured_at_100_mbps_and_at_1_gbps() {
         let of = |mbps| htb(Rate::mbps(mbps), CreditShaping::PAPER);
         let bps = Rate::bps;
-        let expected =
-            Htb { rate: Rate::mbps(100), credit_rate: bps(5_178_791), credit_burst: 84, burst: 1538 };
-        assert_eq!(of(100), expected);
-        let expected =
-            Htb { rate: Rate::gbps(1), credit_rate: bps(51_787_916), credit_burst: 310, burst: 6000 };
-        assert_eq!(of(1000), expected);
+        let at_100 = Htb {
+            rate: Rate::mbps(100),
+            credit_rate: bps(5_178_791),
+            credit_burst: 84,
+            signal_rate: bps(10_357_582),
+            signal_burst: 2688,
+            burst: 1538,
+        };
+        assert_eq!(of(100), at_100);
+        let at_1000 = Htb {
+            rate: Rate::gbps(1),
+            credit_rate: bps(51_787_916),
+            credit_burst: 310,
+            signal_rate: bps(103_575_832),
+            signal_burst: 2688,
+            burst: 6000,
+        };
+        assert_eq!(of(1000), at_1000);
     }
 
     #[test]

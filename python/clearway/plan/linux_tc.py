@@ -1,7 +1,8 @@
-"""Settings of a Linux switch: HTB classes for credits and data at each port, as a shell script.
+"""Settings of a Linux switch: HTB classes for credits, signals and data at each port, as a shell script.
 
 HTB counts frames without preamble, gap and check sequence, so each class adds 24 B and counts at least 84 B. It lets a
 packet pass as long as its bucket isn't overdrawn; so a bucket of one credit passes two at once, the paper's depth.
+Signals are the control frames of Clearway's hosts that are no credits: requests for credits, stops, and the answers to both.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ from clearway.plan.switches import Port
 
 #: EtherType of credits: one that IEEE 802 leaves to experiments.
 ETHERTYPE = "0x88b5"
+#: Kind of a control frame that is a credit, the second byte behind the Ethernet header.
+CREDIT_KIND = 9
 OVERHEAD, MPU, QUANTUM = 24, 84, 1514
 #: tc counts buckets in whole microseconds, rounded down.
 TICK_S = 1e-6
+#: Signals that a port lets pass at once, and that may wait there, as the daemon has them.
+SIGNALS_AT_ONCE, SIGNAL_QUEUE = 32, 256
 #: Time that a port's own bucket lasts: HTB's timer is late now and then, and what it missed must fit.
 PORT_BURST_S = 48e-6
 FILTER = 'tc filter add dev "$1" parent 1: protocol'
@@ -26,8 +31,9 @@ HEAD = """\
 #   sh {name}              sets every port below; again, it sets them anew
 #   sh {name} --undo       takes the settings away
 #
-# Credits are frames of EtherType {ethertype}{dscp}; all else is data. Each line of a port: device, rate, credit
-# rate (bit/s), bucket of credits (B), credits that may wait, bucket of the port (B), data packets that may wait.
+# Credits are frames of EtherType {ethertype} and kind {kind}{dscp}; other frames of the EtherType are signals, and have twice
+# the rate of credits before data; all else is data. Each line of a port: device, rate, credit rate (bit/s), bucket of
+# credits (B), credits that may wait, bucket of the port (B), data packets that may wait, bucket of signals (B).
 set -eu
 
 undo() {{
@@ -40,10 +46,13 @@ port() {{
     tc qdisc add dev "$1" root handle 1: htb default 20
     tc class add dev "$1" parent 1: classid 1:1 htb rate "$2bit" ceil "$2bit" burst "$6" cburst "$6" {size}
     tc class add dev "$1" parent 1:1 classid 1:10 htb rate "$3bit" ceil "$3bit" burst "$4" cburst "$4" prio 0 {size}
+    tc class add dev "$1" parent 1:1 classid 1:18 htb rate "$(($3 * 2))bit" ceil "$2bit" burst "$8" cburst "$6" prio 0 {size}
     tc class add dev "$1" parent 1:1 classid 1:20 htb rate "$2bit" ceil "$2bit" burst "$6" cburst "$6" prio 1 {size}
     tc qdisc add dev "$1" parent 1:10 handle 10: pfifo limit "$5"
+    tc qdisc add dev "$1" parent 1:18 handle 18: pfifo limit {signals}
     {data}
-    tc filter add dev "$1" parent 1: protocol {ethertype} prio 1 u32 match u32 0 0 flowid 1:10
+    tc filter add dev "$1" parent 1: protocol {ethertype} prio 1 u32 match u8 {kind} 0xff at 1 flowid 1:10
+    tc filter add dev "$1" parent 1: protocol {ethertype} prio 2 u32 match u32 0 0 flowid 1:18
 {filters}}}
 
 case "${{1-}}" in
@@ -61,19 +70,21 @@ def script(switches: dict[str, list[Port]], dscp: int | None, *, ecn: bool, name
         []
         if dscp is None
         else [
-            f"{FILTER} ip prio 2 u32 match ip dsfield {field:#04x} 0xfc flowid 1:10",
-            f"{FILTER} ipv6 prio 3 u32 match ip6 priority {field:#04x} 0xfc flowid 1:10",
+            f"{FILTER} ip prio 3 u32 match ip dsfield {field:#04x} 0xfc flowid 1:10",
+            f"{FILTER} ipv6 prio 4 u32 match ip6 priority {field:#04x} 0xfc flowid 1:10",
         ]
     )
     data = 'tc qdisc add dev "$1" parent 1:20 handle 20: pfifo limit "$7"'
     if ecn:
         data = (
-            'tc qdisc add dev "$1" parent 1:20 handle 20: red limit "$9" min "$8" max "$(($8 + 1538))" avpkt 1000 '
-            'burst "$(($8 / 1000 + 1))" bandwidth "$2bit" probability 1 ecn'
+            'tc qdisc add dev "$1" parent 1:20 handle 20: red limit "${10}" min "$9" max "$(($9 + 1538))" avpkt 1000 '
+            'burst "$(($9 / 1000 + 1))" bandwidth "$2bit" probability 1 ecn'
         )
     head = HEAD.format(
         name=name,
         ethertype=ETHERTYPE,
+        kind=CREDIT_KIND,
+        signals=SIGNAL_QUEUE,
         dscp="" if dscp is None else f" or packets of DSCP {dscp}",
         size=f"overhead {OVERHEAD} mpu {MPU} quantum {QUANTUM}",
         data=data,
@@ -95,7 +106,7 @@ def section(switch: str, ports: list[Port], *, ecn: bool) -> str:
         more = f" {port.marking_bytes} {max(port.data_bytes, 2 * port.marking_bytes)}" if ecn else ""
         lines.append(
             f"port {port.device} {port.rate_bps} {port.credit_bps} {credit_burst(port)} {port.credit_queue} "
-            f"{port_burst(port)} {port.data_packets}{more}"
+            f"{port_burst(port)} {port.data_packets} {signal_burst(port)}{more}"
         )
     return "\n".join(lines) + "\n"
 
@@ -108,6 +119,11 @@ def credit_burst(port: Port) -> int:
     least = math.ceil(port.credit_bps / 8 * TICK_S)
     timer = min(int(port.credit_bps / 8 * PORT_BURST_S), 8 * port.credit_bytes)
     return max(port.credit_burst - port.credit_bytes, port.credit_bytes, timer, least)
+
+
+def signal_burst(port: Port) -> int:
+    """HTB's bucket for signals: those that a host sends at once, and a microsecond at least."""
+    return max(SIGNALS_AT_ONCE * port.credit_bytes, math.ceil(port.credit_bps * 2 / 8 * TICK_S))
 
 
 def port_burst(port: Port) -> int:

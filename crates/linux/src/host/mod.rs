@@ -7,6 +7,7 @@
 //! | sending side of a flow (`sender`, `held`) | `SenderGate` (E17 Fig. 7), and the packets that the kernel holds |
 //! | receiving side (`receiver`) | the transport's receiver, with its pacer, loss meter and feedback control |
 //! | NIC (`credits`) | `CreditLimiter`: the credits of all flows take the share that a port gives them |
+//! | NIC (`signals`) | requests, stops and the answers to both leave at the rate that a port lets pass |
 //!
 //! `sending` and `receiving` hold the rules that span flows: who gets a place in the tables, and which frames count.
 //!
@@ -36,6 +37,7 @@ mod receiver;
 mod receiving;
 mod sender;
 mod sending;
+mod signals;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -52,6 +54,7 @@ use credits::CreditQueue;
 use peers::{Allowance, Peers, Runs};
 use receiver::{ReceiveFlow, ReceiveSettings};
 use sender::{Mode, SendFlow, SendSettings};
+use signals::SignalQueue;
 use std::hash::Hasher;
 use table::{Slot, Table};
 
@@ -77,6 +80,7 @@ pub struct Host {
     /// The lines in the log about other hosts.
     lines: Allowance,
     credits: CreditQueue,
+    signals: SignalQueue,
     counters: Counters,
     seed: u64,
     /// The number of flows so far.
@@ -137,6 +141,7 @@ impl Host {
             unproven: Allowance::of_all(),
             lines: Allowance::of_lines(),
             credits: CreditQueue::new(config.rate, shaping, capacity),
+            signals: SignalQueue::new(config.rate, shaping),
             counters: Counters::default(),
             seed,
             serial: 0,
@@ -175,7 +180,8 @@ impl Host {
     /// Returns the time of the next timer on the host's own clock.
     fn own_timeout(&self) -> Time {
         let flows = self.senders.next_timer().min(self.receivers.next_timer());
-        flows.min(self.credits.next_time(self.now)).min(self.sweep_at)
+        let queues = self.credits.next_time(self.now).min(self.signals.next_time(self.now));
+        flows.min(queues).min(self.sweep_at)
     }
 
     /// Returns a cookie for flow number `serial`, which nobody can derive from other cookies.
@@ -358,6 +364,7 @@ impl Datapath for Host {
         for slot in 0..self.senders.places() {
             self.with_sender(slot, now, actions, |flow, cx| flow.release_all(cx));
         }
+        self.signals.send_all(actions);
     }
 
     fn next_timeout(&self) -> Time {
@@ -374,6 +381,7 @@ impl Datapath for Host {
             self.counters.cut_off += u64::from(flow.on_timer(&self.receive, now));
             self.drain(slot, now, actions);
         }
+        self.signals.send(now, actions);
         self.send_credits(now, actions);
         if now >= self.sweep_at {
             self.sweep(now);
@@ -384,6 +392,10 @@ impl Datapath for Host {
         self.counters.report(each);
         let mut one = |name, help, value: f64| each(Metric { name, help, label: None, value });
         one("credits_limited_total", "Credits dropped at our own NIC.", self.credits.dropped as f64);
+        let help = "Requests, stops and answers for which our own NIC's queue had no room.";
+        one("signals_limited_total", help, self.signals.dropped as f64);
+        let help = "Requests, stops and answers that wait for our own NIC.";
+        one("signals_queued", help, self.signals.len() as f64);
         one("credits_queued", "Credits that wait for our own NIC.", self.credits.len() as f64);
         let mut states = [0u64; 6];
         for (_, flow) in self.senders.iter() {

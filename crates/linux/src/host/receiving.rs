@@ -108,7 +108,8 @@ impl Host {
             // Nobody sends credits for the flow, which is all that the sender wants to hear.
             self.counters.stops_answered += 1;
             let stopped = Control { kind: Kind::Stopped, number: 0, value: 0, mtu: 0, ..*control };
-            actions.frames.push(stopped.to_frame(self.config.address, from));
+            self.signals.push_to_stranger(stopped.to_frame(self.config.address, from));
+            self.signals.send(now, actions);
             return Ok(());
         };
         let Some(flow) = self.receivers.get_mut(slot) else { return Err(Refusal::UnknownFlow) };
@@ -185,7 +186,7 @@ impl Host {
                         continue;
                     }
                 };
-                actions.frames.push(control.to_frame(self.config.address, mac));
+                self.signals.push(control.to_frame(self.config.address, mac));
             }
             if at >= now {
                 break;
@@ -194,6 +195,7 @@ impl Host {
         }
         let at = flow.next_timer(&self.receive);
         self.receivers.set_timer(slot, at);
+        self.signals.send(now, actions);
         self.send_credits(now, actions);
     }
 

@@ -3,6 +3,7 @@
 use super::counters::{Counters, Plain, Refusal};
 use super::held::HeldPackets;
 use super::numbers::{Arrival, Arrivals};
+use super::signals::SignalQueue;
 use crate::datapath::{Actions, HeldId, Stamp, Verdict};
 use crate::wire::{Control, FlowKey, Kind, MacAddr};
 use clearway_proto::expresspass::{GateConfig, SenderGate, Signal, State};
@@ -30,6 +31,7 @@ pub(super) struct SendCx<'a> {
     pub settings: &'a SendSettings,
     pub counters: &'a mut Counters,
     pub actions: &'a mut Actions,
+    pub signals: &'a mut SignalQueue,
     pub now: Time,
 }
 
@@ -395,6 +397,6 @@ impl SendFlow {
                 blank
             }
         };
-        cx.actions.frames.push(control.to_frame(cx.settings.address, self.mac));
+        cx.signals.push(control.to_frame(cx.settings.address, self.mac));
     }
 }

@@ -45,7 +45,8 @@ impl Host {
         input: impl FnOnce(&mut SendFlow, &mut SendCx<'_>) -> R,
     ) -> Option<R> {
         let flow = self.senders.get_mut(slot)?;
-        let mut cx = SendCx { settings: &self.send, counters: &mut self.counters, actions, now };
+        let (counters, signals) = (&mut self.counters, &mut self.signals);
+        let mut cx = SendCx { settings: &self.send, counters, actions, signals, now };
         let result = input(flow, &mut cx);
         let key = flow.key();
         if flow.take_unanswered()
@@ -63,6 +64,7 @@ impl Host {
             let at = flow.next_timer(&self.send);
             self.senders.set_timer(slot, at);
         }
+        self.signals.send(now, actions);
         Some(result)
     }
 

@@ -122,11 +122,13 @@ declare! {
         make_bridge: bool = "false" from "our choice";
         /// The number of credits that may wait at a port.
         credit_queue: u32 = "8" in "1" to "10000" unit "packets" from "ExpressPass sec. 3.1";
+        /// The number of signals that may wait at a port: requests for credits, stops, and the answers to both.
+        signal_queue: u32 = "256" in "1" to "10000" unit "packets" from "our choice: what eight hosts send at once";
         /// The number of data packets that may wait at a port.
         data_queue: u32 = "250" in "1" to "1000000" unit "packets" from "ExpressPass: 384.5 KB in full frames";
         /// The marking threshold `K`: a packet that meets more than so many waiting data packets is marked with CE. Without it none is marked.
         ecn: Option<u32> = none in "0" to "65534" unit "packets";
-        /// The DSCP of credits that are IPv4 packets, for switches between networks; frames of EtherType 0x88B5 are credits anyway.
+        /// The DSCP of credits that are IPv4 packets, for switches between networks; frames of EtherType 0x88B5 tell by themselves whether they are credits.
         credit_dscp: Option<u32> = none in "0" to "63";
         ..service: ServiceSettings;
     }

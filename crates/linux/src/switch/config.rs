@@ -7,6 +7,8 @@ use thiserror::Error;
 
 /// The credits that may wait at a port: those of the ExpressPass paper.
 pub const CREDIT_QUEUE: u32 = 8;
+/// The signals that may wait at a port: those that eight hosts send at once.
+pub const SIGNAL_QUEUE: u32 = 256;
 /// The data packets that may wait at a port: the 384.5 KB of the ExpressPass paper, in full frames.
 pub const DATA_QUEUE: u32 = 250;
 /// The largest marking threshold that the marking program can be told.
@@ -46,12 +48,14 @@ pub struct Config {
     pub ports: Vec<Port>,
     /// The number of credits that may wait at a port.
     pub credit_queue: u32,
+    /// The number of signals that may wait at a port: requests for credits, stops, and the answers to both.
+    pub signal_queue: u32,
     /// The number of data packets that may wait at a port.
     pub data_queue: u32,
     /// The marking threshold `K`: a packet that meets more than so many waiting data packets is marked with CE.
     pub ecn: Option<u16>,
-    /// The DSCP of credits that are IPv4 packets, for switches between networks; frames of EtherType 0x88B5 are credits
-    /// anyway.
+    /// The DSCP of credits that are IPv4 packets, for switches between networks; frames of EtherType 0x88B5 tell
+    /// by themselves whether they are credits.
     pub credit_dscp: Option<u8>,
 }
 
@@ -109,6 +113,7 @@ impl Config {
             bridge: None,
             ports,
             credit_queue: CREDIT_QUEUE,
+            signal_queue: SIGNAL_QUEUE,
             data_queue: DATA_QUEUE,
             ecn: None,
             credit_dscp: None,
@@ -137,6 +142,7 @@ impl Config {
             false => Ok(()),
         };
         range("credit_queue", self.credit_queue.into(), 1, 10_000)?;
+        range("signal_queue", self.signal_queue.into(), 1, 10_000)?;
         range("data_queue", self.data_queue.into(), 1, 1_000_000)?;
         range("ecn", self.ecn.unwrap_or(0).into(), 0, ECN_MAX.into())?;
         range("credit_dscp", self.credit_dscp.unwrap_or(0).into(), 0, 63)

@@ -4,12 +4,18 @@
 pub(super) const DATA_HANDLE: u32 = 0x0020_0000;
 /// The handle of the qdisc of credits that wait.
 pub(super) const CREDIT_HANDLE: u32 = 0x0010_0000;
+/// The handle of the qdisc of signals that wait.
+pub(super) const SIGNAL_HANDLE: u32 = 0x0018_0000;
 /// The id of the class of the whole link.
 pub(super) const LINK_CLASS: u32 = 0x0001_0001;
 /// The id of the class of credits.
 pub(super) const CREDIT_CLASS: u32 = 0x0001_0010;
+/// The id of the class of signals: control frames other than credits.
+pub(super) const SIGNAL_CLASS: u32 = 0x0001_0018;
 /// The id of the class of data.
 pub(super) const DATA_CLASS: u32 = 0x0001_0020;
+/// The place of the kind of a control frame, behind the Ethernet header.
+pub(super) const KIND_AT: i32 = 1;
 /// The preference of the marking program among the filters at a port's egress, which no other program uses by chance.
 pub(super) const FILTER_PREFERENCE: u16 = 0xc1ea;
 /// The threshold that stands for no threshold: the program only counts.

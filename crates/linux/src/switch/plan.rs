@@ -2,11 +2,12 @@
 
 use super::config::{Config, Port, SwitchError};
 use super::layout::{
-    CREDIT_CLASS, CREDIT_HANDLE, DATA_CLASS, DATA_HANDLE, FILTER_PREFERENCE, LINK_CLASS, NO_MARKS,
+    CREDIT_CLASS, CREDIT_HANDLE, DATA_CLASS, DATA_HANDLE, FILTER_PREFERENCE, KIND_AT, LINK_CLASS, NO_MARKS,
+    SIGNAL_CLASS, SIGNAL_HANDLE,
 };
 use super::present::{Present, PresentPort};
 use crate::rules::{Plan, Step};
-use crate::wire::ETHERTYPE;
+use crate::wire::{ETHERTYPE, Kind};
 use clearway_planner::htb::{MPU, OVERHEAD, QUANTUM};
 use std::path::Path;
 
@@ -89,14 +90,22 @@ fn offloads(device: &str, found: &PresentPort) -> Option<Step> {
 fn queues(config: &Config, port: &Port) -> Vec<Step> {
     let device = &port.device;
     let htb = port.htb();
-    let class = |id: u32, parent: &str, rate: u64, burst: u64, rest: &str| {
+    let borrows = |id: u32,
+                   parent: &str,
+                   (rate, burst): (u64, u64),
+                   (ceil, cburst): (u64, u64),
+                   rest: &str| {
         format!(
-            "tc class add dev {device} parent {parent} classid {} htb rate {rate}bit ceil {rate}bit burst {burst} \
-             cburst {burst}{rest} overhead {OVERHEAD} mpu {MPU} quantum {QUANTUM}",
+            "tc class add dev {device} parent {parent} classid {} htb rate {rate}bit ceil {ceil}bit burst {burst} \
+             cburst {cburst}{rest} overhead {OVERHEAD} mpu {MPU} quantum {QUANTUM}",
             name(id)
         )
     };
+    let class = |id: u32, parent: &str, rate: u64, burst: u64, rest: &str| {
+        borrows(id, parent, (rate, burst), (rate, burst), rest)
+    };
     let (rate, credit_rate) = (htb.rate.as_bps(), htb.credit_rate.as_bps());
+    let signals = (htb.signal_rate.as_bps(), htb.signal_burst);
     let queue = |class: u32, handle: u32, limit: u32| {
         format!(
             "tc qdisc add dev {device} parent {} handle {:x}: pfifo limit {limit}",
@@ -122,12 +131,30 @@ fn queues(config: &Config, port: &Port) -> Vec<Step> {
             &class(CREDIT_CLASS, "1:1", credit_rate, htb.credit_burst, " prio 0"),
             None,
         ),
+        step(
+            "Signals, which are requests for credits, stops and the answers to both, have room beside credits.",
+            &borrows(SIGNAL_CLASS, "1:1", signals, (rate, htb.burst), " prio 0"),
+            None,
+        ),
         step("Data has the rest.", &class(DATA_CLASS, "1:1", rate, htb.burst, " prio 1"), None),
         step("Few credits wait.", &queue(CREDIT_CLASS, CREDIT_HANDLE, config.credit_queue), None),
+        step(
+            "Signals wait in their own queue.",
+            &queue(SIGNAL_CLASS, SIGNAL_HANDLE, config.signal_queue),
+            None,
+        ),
         step("Data waits in its own queue.", &queue(DATA_CLASS, DATA_HANDLE, config.data_queue), None),
         step(
-            "Control frames go to the class of credits.",
-            &format!("{filter} {ETHERTYPE:#06x} prio 1 u32 match u32 0 0 flowid {credits}"),
+            "Credits go to their class.",
+            &format!(
+                "{filter} {ETHERTYPE:#06x} prio 1 u32 match u8 {} 0xff at {KIND_AT} flowid {credits}",
+                Kind::Credit as u8
+            ),
+            None,
+        ),
+        step(
+            "All other control frames are signals.",
+            &format!("{filter} {ETHERTYPE:#06x} prio 2 u32 match u32 0 0 flowid {}", name(SIGNAL_CLASS)),
             None,
         ),
     ];
@@ -135,12 +162,12 @@ fn queues(config: &Config, port: &Port) -> Vec<Step> {
         let field = dscp << 2;
         steps.push(step(
             "IPv4 packets with the DSCP of credits go to the class of credits.",
-            &format!("{filter} ip prio 2 u32 match ip dsfield {field:#04x} 0xfc flowid {credits}"),
+            &format!("{filter} ip prio 3 u32 match ip dsfield {field:#04x} 0xfc flowid {credits}"),
             None,
         ));
         steps.push(step(
             "IPv6 packets with the DSCP of credits go to the class of credits.",
-            &format!("{filter} ipv6 prio 3 u32 match ip6 priority {field:#04x} 0xfc flowid {credits}"),
+            &format!("{filter} ipv6 prio 4 u32 match ip6 priority {field:#04x} 0xfc flowid {credits}"),
             None,
         ));
     }

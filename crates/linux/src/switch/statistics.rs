@@ -1,7 +1,7 @@
 //! The counters of a switch made of traffic control, for statistics.
 
 use super::config::{Config, SwitchError};
-use super::layout::{CREDIT_HANDLE, DATA_HANDLE, FILTER_PREFERENCE};
+use super::layout::{CREDIT_HANDLE, DATA_HANDLE, FILTER_PREFERENCE, SIGNAL_HANDLE};
 use super::netlink::Netlink;
 use super::present::Present;
 use super::reading::{Counters, Reading};
@@ -25,6 +25,7 @@ struct Port {
     index: i32,
     marks: PerCpuArray<4>,
     credits: Counters,
+    signals: Counters,
     data: Counters,
     marked: Marks,
 }
@@ -54,8 +55,8 @@ impl Statistics {
             let program = ours.and_then(|filter| filter.program).unwrap_or(0);
             let marks = PerCpuArray::of_program(program)
                 .map_err(|error| failed(&format!("the counters of {name}"), error))?;
-            let (credits, data) = Default::default();
-            ports.push(Port { name, index, marks, credits, data, marked: Marks::default() });
+            let (credits, signals, data) = Default::default();
+            ports.push(Port { name, index, marks, credits, signals, data, marked: Marks::default() });
         }
         Ok(Statistics { netlink, ports })
     }
@@ -66,6 +67,7 @@ impl Statistics {
             for qdisc in Reading::ask_qdiscs(&mut self.netlink, port.index)? {
                 match qdisc.handle {
                     CREDIT_HANDLE => port.credits = qdisc.counters,
+                    SIGNAL_HANDLE => port.signals = qdisc.counters,
                     DATA_HANDLE => port.data = qdisc.counters,
                     _ => {}
                 }
@@ -85,14 +87,23 @@ impl Statistics {
     /// Hands all counters to `each`, those of one name together.
     pub fn metrics(&self, each: &mut dyn FnMut(Metric)) {
         type Value = fn(&Port) -> u64;
-        let all: [(&'static str, &'static str, Value); 10] = [
-            ("credits_forwarded_total", "Control frames that left by the port.", |p| p.credits.packets),
+        let all: [(&'static str, &'static str, Value); 13] = [
+            ("credits_forwarded_total", "Credits that left by the port.", |p| p.credits.packets),
+            ("credits_dropped_total", "Credits for which the port's queue of credits had no room.", |p| {
+                p.credits.drops.into()
+            }),
+            ("credits_waiting", "Credits that wait at the port.", |p| p.credits.waiting.into()),
+            ("signals_forwarded_total", "Requests, stops and answers to them that left by the port.", |p| {
+                p.signals.packets
+            }),
             (
-                "credits_dropped_total",
-                "Control frames for which the port's queue of credits had no room.",
-                |p| p.credits.drops.into(),
+                "signals_dropped_total",
+                "Requests, stops and answers for which the port's queue of signals had no room.",
+                |p| p.signals.drops.into(),
             ),
-            ("credits_waiting", "Control frames that wait at the port.", |p| p.credits.waiting.into()),
+            ("signals_waiting", "Requests, stops and answers that wait at the port.", |p| {
+                p.signals.waiting.into()
+            }),
             ("data_forwarded_total", "Other packets that left by the port.", |p| p.data.packets),
             ("data_forwarded_bytes_total", "Bytes of these packets, with Ethernet headers.", |p| {
                 p.data.bytes

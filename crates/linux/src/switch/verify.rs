@@ -2,12 +2,13 @@
 
 use super::config::{Config, Port, SwitchError};
 use super::layout::{
-    CREDIT_CLASS, CREDIT_HANDLE, DATA_CLASS, DATA_HANDLE, FILTER_PREFERENCE, LINK_CLASS, NO_MARKS,
+    CREDIT_CLASS, CREDIT_HANDLE, DATA_CLASS, DATA_HANDLE, FILTER_PREFERENCE, KIND_AT, LINK_CLASS, NO_MARKS,
+    SIGNAL_CLASS, SIGNAL_HANDLE,
 };
 use super::netlink::Netlink;
 use super::present::Present;
 use super::reading::{Class, Reading};
-use crate::wire::ETHERTYPE;
+use crate::wire::{ETHERTYPE, Kind};
 use clearway_planner::htb::{MPU, OVERHEAD};
 use clearway_proto::port::CreditShaping;
 use std::fmt;
@@ -85,12 +86,15 @@ pub fn compare(config: &Config, port: &Port, reading: &Reading) -> Vec<Deviation
     add("the default class", text(Some(DATA_CLASS & 0xffff)), text(default), false);
     let limit = |handle| text(reading.qdisc(handle).and_then(|qdisc| qdisc.limit));
     add("the limit of waiting credits", config.credit_queue.to_string(), limit(CREDIT_HANDLE), false);
+    add("the limit of waiting signals", config.signal_queue.to_string(), limit(SIGNAL_HANDLE), false);
     add("the limit of waiting data packets", config.data_queue.to_string(), limit(DATA_HANDLE), false);
     let classes = [
         ("the link's rate", LINK_CLASS, htb.rate, htb.burst, 1538),
         ("the rate of credits", CREDIT_CLASS, htb.credit_rate, htb.credit_burst, 84),
+        ("the rate of signals", SIGNAL_CLASS, htb.signal_rate, htb.signal_burst, 84),
         ("the rate of data", DATA_CLASS, htb.rate, htb.burst, 1538),
     ];
+    let link = reading.class(LINK_CLASS).map_or(0, |class| class.rate);
     for (what, id, rate, burst, wire) in classes {
         let Some(class) = reading.class(id) else {
             add(what, format!("{} bit/s", rate.as_bps()), "missing".into(), false);
@@ -99,16 +103,22 @@ pub fn compare(config: &Config, port: &Port, reading: &Reading) -> Vec<Deviation
         let enforced = enforced_bps(class, wire);
         let close = |is: f64, asked: f64| (is / asked - 1.0).abs() < 1e-3;
         let asked_bps = rate.as_bps() as f64;
+        // Signals may take what others leave of the link.
+        let is_bounded = class.ceil == if id == SIGNAL_CLASS { link } else { class.rate };
         // Less than a bit in a million is not worth a word.
-        if (enforced / asked_bps - 1.0).abs() > 1e-6 || class.ceil != class.rate {
-            let rounds = close(enforced, asked_bps) && class.ceil == class.rate;
+        if (enforced / asked_bps - 1.0).abs() > 1e-6 || !is_bounded {
+            let rounds = close(enforced, asked_bps) && is_bounded;
             add(what, format!("{asked_bps} bit/s"), format!("{enforced:.0} bit/s"), rounds);
         }
         let bucket = class.bucket_ns as f64 * class.rate as f64 * 1e-9;
         if (bucket - burst as f64).abs() > 0.5 {
             // tc counts buckets in whole microseconds.
             let rounds = (bucket - burst as f64).abs() <= class.rate as f64 * 1.1e-6;
-            let what = if id == CREDIT_CLASS { "the bucket of credits" } else { "the bucket of a class" };
+            let what = match id {
+                CREDIT_CLASS => "the bucket of credits",
+                SIGNAL_CLASS => "the bucket of signals",
+                _ => "the bucket of a class",
+            };
             add(what, format!("{burst} B"), format!("{bucket:.1} B"), rounds);
         }
         add("the overhead of a frame", OVERHEAD.to_string(), class.overhead.to_string(), false);
@@ -118,21 +128,29 @@ pub fn compare(config: &Config, port: &Port, reading: &Reading) -> Vec<Deviation
     if order(CREDIT_CLASS) >= order(DATA_CLASS) {
         add("the class that goes first", "credits".into(), "data".into(), false);
     }
-    let leads = |protocol, key| {
-        reading.filters.iter().any(|filter| {
-            filter.protocol == protocol && filter.key == Some(key) && filter.class == CREDIT_CLASS
-        })
+    if order(SIGNAL_CLASS) >= order(DATA_CLASS) {
+        add("the class that goes first", "signals".into(), "data".into(), false);
+    }
+    let leads = |protocol, key, class| {
+        reading
+            .filters
+            .iter()
+            .any(|filter| filter.protocol == protocol && filter.key == Some(key) && filter.class == class)
     };
-    let mut filter = |what, protocol, key| {
-        if !leads(protocol, key) {
+    let mut filter = |what, protocol, key, class| {
+        if !leads(protocol, key, class) {
             add(what, "there".into(), "missing".into(), false);
         }
     };
-    filter("the filter of control frames", ETHERTYPE, (0, 0, 0));
+    // The kernel compares words: the kind is the second byte of the first.
+    let shift = 24 - 8 * KIND_AT;
+    let credits = (0xff << shift, u32::from(Kind::Credit as u8) << shift, 0);
+    filter("the filter of credits", ETHERTYPE, credits, CREDIT_CLASS);
+    filter("the filter of signals", ETHERTYPE, (0, 0, 0), SIGNAL_CLASS);
     if let Some(dscp) = config.credit_dscp {
         let field = u32::from(dscp << 2);
-        filter("the filter of IPv4 credits", 0x0800, (0xfc << 16, field << 16, 0));
-        filter("the filter of IPv6 credits", 0x86dd, (0xfc << 20, field << 20, 0));
+        filter("the filter of IPv4 credits", 0x0800, (0xfc << 16, field << 16, 0), CREDIT_CLASS);
+        filter("the filter of IPv6 credits", 0x86dd, (0xfc << 20, field << 20, 0), CREDIT_CLASS);
     }
     let marking = reading.egress.iter().find(|filter| filter.preference == FILTER_PREFERENCE);
     let threshold = |value: u32| match value as u16 {

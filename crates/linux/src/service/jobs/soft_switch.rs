@@ -67,6 +67,7 @@ impl Job for SoftSwitchJob {
             port: PortConfig {
                 shaping: CreditShaping::PAPER,
                 credit_queue: self.config.credit_queue,
+                signal_queue: self.config.signal_queue,
                 data_queue: self.config.data_queue,
                 marker: self.config.ecn.map(marker),
             },
@@ -100,12 +101,24 @@ fn report(switch: &SoftSwitch, shell: &Shell, names: &[&'static str], each: &mut
         each(Metric { name, help, label: None, value: value as f64 });
     }
     type Value = fn(&PortBooks) -> u64;
-    let all: [(&'static str, &'static str, Value); 9] = [
-        ("credits_forwarded_total", "Control frames that left by the port.", |p| p.credits_sent),
-        ("credits_dropped_total", "Control frames for which the port's queue of credits had no room.", |p| {
-            p.credits_dropped
+    let all: [(&'static str, &'static str, Value); 11] = [
+        ("credits_forwarded_total", "Credits and notifications that left by the port.", |p| p.credits_sent),
+        (
+            "credits_dropped_total",
+            "Credits and notifications for which the port's queues of them had no room.",
+            |p| p.credits_dropped,
+        ),
+        ("signals_forwarded_total", "Requests, stops and answers to them that left by the port.", |p| {
+            p.signals_sent
         }),
-        ("data_forwarded_total", "Other packets that left by the port.", |p| p.sent - p.credits_sent),
+        (
+            "signals_dropped_total",
+            "Requests, stops and answers for which the port's queue of signals had no room.",
+            |p| p.signals_dropped,
+        ),
+        ("data_forwarded_total", "Other packets that left by the port.", |p| {
+            p.sent - p.credits_sent - p.signals_sent
+        }),
         ("data_dropped_total", "Other packets for which the port's queue had no room.", |p| p.data_dropped),
         ("data_waiting", "Other packets that wait at the port.", |p| p.waiting),
         ("data_waiting_max", "The most packets that waited at the port.", |p| p.waiting_max),

@@ -55,6 +55,7 @@ pub fn config(settings: &SwitchSettings) -> Result<Config, ConfigError> {
         bridge,
         ports,
         credit_queue: settings.credit_queue,
+        signal_queue: settings.signal_queue,
         data_queue: settings.data_queue,
         ecn: settings.ecn.map(|threshold| threshold as u16),
         credit_dscp: settings.credit_dscp.map(|dscp| dscp as u8),

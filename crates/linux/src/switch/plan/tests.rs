@@ -42,10 +42,13 @@ fn a_port_gets_the_commands_that_were_measured() {
             "tc qdisc add dev p1 root handle 1: htb default 20".into(),
             format!("tc class add dev p1 parent 1: classid 1:1 htb rate 100000000bit ceil 100000000bit burst 1538 cburst 1538 {size}"),
             format!("tc class add dev p1 parent 1:1 classid 1:10 htb rate 5178791bit ceil 5178791bit burst 84 cburst 84 prio 0 {size}"),
+            format!("tc class add dev p1 parent 1:1 classid 1:18 htb rate 10357582bit ceil 100000000bit burst 2688 cburst 1538 prio 0 {size}"),
             format!("tc class add dev p1 parent 1:1 classid 1:20 htb rate 100000000bit ceil 100000000bit burst 1538 cburst 1538 prio 1 {size}"),
             "tc qdisc add dev p1 parent 1:10 handle 10: pfifo limit 8".into(),
+            "tc qdisc add dev p1 parent 1:18 handle 18: pfifo limit 256".into(),
             "tc qdisc add dev p1 parent 1:20 handle 20: pfifo limit 250".into(),
-            "tc filter add dev p1 parent 1: protocol 0x88b5 prio 1 u32 match u32 0 0 flowid 1:10".into(),
+            "tc filter add dev p1 parent 1: protocol 0x88b5 prio 1 u32 match u8 9 0xff at 1 flowid 1:10".into(),
+            "tc filter add dev p1 parent 1: protocol 0x88b5 prio 2 u32 match u32 0 0 flowid 1:18".into(),
             "tc qdisc add dev p1 clsact".into(),
             "tc filter add dev p1 egress pref 49642 protocol all bpf da object-file /run/clearwayd/ecn.o section tc classid :14".into(),
             "ip link set dev p1 master br0".into(),
@@ -89,10 +92,10 @@ fn routed_credits_are_found_by_their_dscp_whatever_their_ecn_field() {
     let plan = planned(&Config { credit_dscp: Some(46), ..config() }, &present(nic())).unwrap();
     let filters = commands(&plan, "u32");
     assert_eq!(
-        filters[1..3],
+        filters[2..4],
         [
-            "tc filter add dev p1 parent 1: protocol ip prio 2 u32 match ip dsfield 0xb8 0xfc flowid 1:10",
-            "tc filter add dev p1 parent 1: protocol ipv6 prio 3 u32 match ip6 priority 0xb8 0xfc flowid 1:10",
+            "tc filter add dev p1 parent 1: protocol ip prio 3 u32 match ip dsfield 0xb8 0xfc flowid 1:10",
+            "tc filter add dev p1 parent 1: protocol ipv6 prio 4 u32 match ip6 priority 0xb8 0xfc flowid 1:10",
         ]
     );
 }

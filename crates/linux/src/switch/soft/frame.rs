@@ -1,6 +1,6 @@
 //! Frames of Ethernet: to which queue they belong, what they take on the wire, and how they are marked.
 
-use crate::wire::ETHERTYPE;
+use crate::wire::{ETHERTYPE, Kind};
 
 /// The length of an Ethernet header in bytes.
 pub const ETHERNET_LEN: usize = 14;
@@ -17,8 +17,10 @@ const CAPABLE: u8 = 0b11;
 pub enum Class {
     /// A notification that this switch sends.
     Notification,
-    /// A control frame, under the rate limit of credits.
+    /// A credit, under their rate limit.
     Credit,
+    /// A signal: any other control frame.
+    Signal,
     /// All else.
     Data,
 }
@@ -26,7 +28,12 @@ pub enum Class {
 impl Class {
     /// Returns the queue of a frame with a whole Ethernet header.
     pub fn of(frame: &[u8]) -> Class {
-        if frame.get(12..14) == Some(&ETHERTYPE.to_be_bytes()) { Class::Credit } else { Class::Data }
+        // Behind the EtherType stand the version of the format and the kind.
+        match (frame.get(12..14) == Some(&ETHERTYPE.to_be_bytes()), frame.get(15)) {
+            (false, _) => Class::Data,
+            (true, Some(&kind)) if kind == Kind::Credit as u8 => Class::Credit,
+            (true, _) => Class::Signal,
+        }
     }
 }
 

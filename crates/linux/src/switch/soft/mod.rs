@@ -220,7 +220,7 @@ impl SoftSwitch {
             == sent
                 + books.malformed
                 + books.nowhere
-                + sum(|port| port.credits_dropped + port.data_dropped)
+                + sum(|port| port.credits_dropped + port.signals_dropped + port.data_dropped)
                 + self.ports.iter().map(SoftPort::queued).sum::<u64>()
     }
 }

@@ -1,6 +1,7 @@
 //! An output port: queues, the limit of credits, marks, the mechanism, and the link that sends one frame at a time.
 
 use super::frame::{Class, mark, wire};
+use crate::signals::SignalLimiter;
 use crate::wire::{Ecn, Segment};
 use clearway_proto::port::{CreditLimiter, CreditShaping, StepMarker};
 use clearway_proto::{AnyMechanism, Flags, Header, Packet, PortState, Verdict};
@@ -15,8 +16,10 @@ const NOTIFICATIONS_MAX: usize = 64;
 pub struct PortConfig {
     /// The settings of the limit of credits.
     pub shaping: CreditShaping,
-    /// The number of control frames that may wait.
+    /// The number of credits that may wait.
     pub credit_queue: u32,
+    /// The number of signals that may wait.
+    pub signal_queue: u32,
     /// The number of data packets that may wait.
     pub data_queue: u32,
     /// The marker of data packets that arrive.
@@ -30,10 +33,14 @@ pub struct PortBooks {
     pub sent: u64,
     /// The bytes on the wire of these frames.
     pub sent_bytes: u64,
-    /// The control frames among them.
+    /// The credits among them, and the notifications of this switch.
     pub credits_sent: u64,
-    /// The control frames for which there was no room, notifications of this switch included.
+    /// The credits and notifications for which there was no room.
     pub credits_dropped: u64,
+    /// The signals that left.
+    pub signals_sent: u64,
+    /// The signals for which there was no room.
+    pub signals_dropped: u64,
     /// The data packets for which there was no room.
     pub data_dropped: u64,
     /// The packets that met a long queue and have CE.
@@ -62,9 +69,12 @@ pub struct SoftPort {
     rate: Rate,
     config: PortConfig,
     limiter: CreditLimiter,
+    /// The share that signals have before data, which is twice that of credits.
+    signal_limiter: SignalLimiter,
     mechanism: Option<AnyMechanism>,
     notifications: VecDeque<Waiting>,
     credits: VecDeque<Waiting>,
+    signals: VecDeque<Waiting>,
     data: VecDeque<Waiting>,
     data_bytes: u64,
     /// The frame that is being sent, and the time of its last bit.
@@ -81,9 +91,11 @@ impl SoftPort {
             rate,
             config: *config,
             limiter: CreditLimiter::new(rate, config.shaping),
+            signal_limiter: SignalLimiter::new(rate, config.shaping),
             mechanism,
             notifications: VecDeque::new(),
             credits: VecDeque::new(),
+            signals: VecDeque::new(),
             data: VecDeque::new(),
             data_bytes: 0,
             sending: None,
@@ -101,6 +113,7 @@ impl SoftPort {
     pub fn queued(&self) -> u64 {
         (self.notifications.len()
             + self.credits.len()
+            + self.signals.len()
             + self.data.len()
             + usize::from(self.sending.is_some())) as u64
     }
@@ -132,13 +145,15 @@ impl SoftPort {
                 self.data_bytes += u64::from(wire);
                 self.data.push_back(Waiting { frame, wire, class });
             }
-            Class::Credit | Class::Notification => {
-                let (queue, room) = match class {
-                    Class::Credit => (&mut self.credits, self.config.credit_queue as usize),
-                    _ => (&mut self.notifications, NOTIFICATIONS_MAX),
+            Class::Credit | Class::Notification | Class::Signal => {
+                let PortBooks { credits_dropped, signals_dropped, .. } = &mut self.books;
+                let (queue, room, dropped) = match class {
+                    Class::Credit => (&mut self.credits, self.config.credit_queue as usize, credits_dropped),
+                    Class::Signal => (&mut self.signals, self.config.signal_queue as usize, signals_dropped),
+                    _ => (&mut self.notifications, NOTIFICATIONS_MAX, credits_dropped),
                 };
                 if queue.len() >= room {
-                    self.books.credits_dropped += 1;
+                    *dropped += 1;
                     return Some(frame);
                 }
                 queue.push_back(Waiting { frame, wire, class });
@@ -180,7 +195,11 @@ impl SoftPort {
             if let Some((waiting, done)) = self.sending.take() {
                 self.books.sent += 1;
                 self.books.sent_bytes += u64::from(waiting.wire);
-                self.books.credits_sent += u64::from(waiting.class != Class::Data);
+                match waiting.class {
+                    Class::Credit | Class::Notification => self.books.credits_sent += 1,
+                    Class::Signal => self.books.signals_sent += 1,
+                    Class::Data => {}
+                }
                 out(done, waiting.frame);
             }
             if !self.start(until) {
@@ -202,7 +221,10 @@ impl SoftPort {
                 self.limiter.take(limited.unwrap_or(0), self.clock);
                 self.notifications.pop_front().or_else(|| self.credits.pop_front())
             }
+            _ if self.signals_first() => self.signals.pop_front(),
             _ if !self.data.is_empty() => self.data.pop_front(),
+            // Nobody else wants the link.
+            _ if !self.signals.is_empty() => self.signals.pop_front(),
             Some(ready) if ready <= until => {
                 // The link is idle until the bucket has a credit's tokens.
                 self.clock = ready;
@@ -217,6 +239,11 @@ impl SoftPort {
         let done = self.clock + self.rate.time_to_send(Bytes::new(u64::from(next.wire)));
         self.sending = Some((next, done));
         true
+    }
+
+    /// Takes the tokens of the first signal, if one waits. Returns false if there are too few, so that data goes before it.
+    fn signals_first(&mut self) -> bool {
+        !self.signals.is_empty() && self.signal_limiter.take(self.clock)
     }
 
     fn count_waiting(&mut self) {

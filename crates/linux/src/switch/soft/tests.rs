@@ -1,7 +1,7 @@
 use super::*;
 use crate::wire::{FlowKey, Kind};
-use clearway_proto::AnyTransport;
 use clearway_proto::port::{CreditShaping, MarkAt, StepMarker};
+use clearway_proto::{AnyTransport, Entity, Rng};
 use clearway_units::{Bytes, Span};
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
@@ -16,7 +16,13 @@ fn config(ports: u8) -> SoftConfig {
     let marker = Some(StepMarker { threshold: 20 * 1538, at: MarkAt::Enqueue });
     SoftConfig {
         ports: (0..ports).map(|port| (RATE, MacAddr([2, 1, 0, 0, 0, port]))).collect(),
-        port: PortConfig { shaping: CreditShaping::PAPER, credit_queue: 8, data_queue: 250, marker },
+        port: PortConfig {
+            shaping: CreditShaping::PAPER,
+            credit_queue: 8,
+            signal_queue: 256,
+            data_queue: 250,
+            marker,
+        },
         mechanism: None,
     }
 }
@@ -44,17 +50,13 @@ fn data(from: u8, to: u8, payload: usize) -> Vec<u8> {
 }
 
 fn credit(from: u8, to: u8) -> Vec<u8> {
+    frame_of(Kind::Credit, from, to)
+}
+
+fn frame_of(kind: Kind, from: u8, to: u8) -> Vec<u8> {
     let flow = flow(to, from);
-    let control = Control {
-        kind: Kind::Credit,
-        flow,
-        session: 0,
-        cookie: 0,
-        number: 0,
-        value: 0,
-        mtu: 0,
-        wants_ecn: false,
-    };
+    let control =
+        Control { kind, flow, session: 0, cookie: 0, number: 0, value: 0, mtu: 0, wants_ecn: false };
     control.to_frame(mac(from), mac(to)).to_vec()
 }
 
@@ -122,6 +124,74 @@ fn two_credits_leave_at_once_eight_wait_and_one_leaves_every_129_76_microseconds
 }
 
 #[test]
+fn a_port_full_of_credits_and_data_sends_32_signals_at_once_and_two_for_each_credit_then() {
+    let (mut switch, mut left) = (learned(&config(2)), Vec::new());
+    for _ in 0..100 {
+        switch.handle_frame(0, &data(0, 1, 1460), START, &mut push(&mut left));
+        switch.handle_frame(0, &frame_of(Kind::Request, 0, 1), START, &mut push(&mut left));
+        switch.handle_frame(0, &frame_of(Kind::Stop, 0, 1), START, &mut push(&mut left));
+        switch.handle_frame(0, &credit(0, 1), START, &mut push(&mut left));
+    }
+    let end = START + Span::from_ms(5);
+    switch.run(end, &mut push(&mut left));
+    let count = |until: Time, class: Class| {
+        left.iter().filter(|(_, at, frame)| *at <= until && Class::of(frame) == class).count()
+    };
+    // 32 at once, and one each 64.88 us; the last ones are perhaps behind a frame of data.
+    for us in [500, 1_000, 2_000, 5_000] {
+        let (sent, allowed) =
+            (count(START + Span::from_us(us), Class::Signal), 32 + us as usize * 100 / 6_488);
+        assert!((allowed - 5..=allowed + 1).contains(&sent), "{sent} in {us} us instead of {allowed}");
+    }
+    assert!(count(end, Class::Data) > 30, "data has the rest");
+    let books = *switch.port_books().nth(1).unwrap();
+    assert_eq!((books.signals_dropped, books.credits_dropped), (0, 92));
+    assert!(switch.balances());
+}
+
+#[test]
+fn where_credits_and_data_fill_a_port_a_signal_waits_for_less_than_a_round_trip() {
+    let (mut switch, mut left, mut came) = (learned(&config(4)), Vec::new(), Vec::new());
+    let mut rng = Rng::stream(1, Entity::Network, 0);
+    // Credits come at twice their share, data at twice the rate of the link, and signals at half of their
+    // share, up to eight at a time.
+    let mut now = START;
+    for _ in 0..20_000 {
+        now += Span::from_us(62);
+        switch.handle_frame(0, &credit(0, 1), now, &mut push(&mut left));
+        switch.handle_frame(2, &data(2, 1, 1460), now, &mut push(&mut left));
+        if rng.unit() < 0.11 {
+            for _ in 0..=(rng.unit() * 8.0) as u32 {
+                came.push(now);
+                switch.handle_frame(3, &frame_of(Kind::Request, 3, 1), now, &mut push(&mut left));
+            }
+        }
+    }
+    switch.run(now + Span::from_secs(1), &mut push(&mut left));
+    let of = |class| left.iter().filter(move |frame| frame.0 == 1 && Class::of(&frame.2) == class);
+    let left_at: Vec<Time> = of(Class::Signal).map(|frame| frame.1).collect();
+    assert!(left_at.len() == came.len() && came.len() > 9_000, "none is lost: {}", left_at.len());
+    // A request and its answer cross a port each, so two round trips of 410 us are more than enough for both.
+    let round_trip = Span::from_us(410);
+    let late = came.iter().zip(&left_at).filter(|(came, left)| **left - **came > round_trip).count();
+    assert!(late * 1_000 <= came.len(), "{late} of {} signals", came.len());
+    assert!(switch.port_books().nth(1).unwrap().credits_dropped > 5_000, "credits fill their queue");
+    assert!(switch.balances());
+}
+
+#[test]
+fn signals_have_an_idle_link_for_themselves_and_a_queue_of_256() {
+    let (mut switch, mut left) = (learned(&config(2)), Vec::new());
+    for _ in 0..300 {
+        switch.handle_frame(0, &frame_of(Kind::Stop, 0, 1), START, &mut push(&mut left));
+    }
+    assert_eq!(switch.port_books().nth(1).unwrap().signals_dropped, 300 - 257);
+    switch.run(START + Span::from_ns(257 * 6_720), &mut push(&mut left));
+    assert_eq!(left.len(), 257, "they left one behind the other");
+    assert!(switch.balances());
+}
+
+#[test]
 fn a_packet_that_meets_more_than_k_bytes_is_marked_and_a_full_queue_drops() {
     let (mut switch, mut left) = (learned(&config(2)), Vec::new());
     for _ in 0..300 {
@@ -153,7 +223,7 @@ fn pacc_notifies_the_sender_that_fills_the_queue_by_a_control_frame() {
         switch.handle_frame(0, &data(0, 1, 1460), now, &mut push(&mut left));
     }
     switch.run(START + Span::from_ms(100), &mut push(&mut left));
-    let cnps: Vec<_> = left.iter().filter(|frame| Class::of(&frame.2) == Class::Credit).collect();
+    let cnps: Vec<_> = left.iter().filter(|frame| Class::of(&frame.2) == Class::Signal).collect();
     assert!(!cnps.is_empty());
     for (port, _, frame) in cnps {
         let (_, to, control) = Control::parse(frame).unwrap();
@@ -165,12 +235,16 @@ fn pacc_notifies_the_sender_that_fills_the_queue_by_a_control_frame() {
 proptest! {
     #[test]
     fn books_balance_and_no_port_sends_faster_than_its_link_nor_credits_above_their_share(
-        steps in prop::collection::vec((0u8..4, 0u8..5, 0usize..1461, any::<bool>(), 0u64..300), 1..400)
+        steps in prop::collection::vec((0u8..4, 0u8..5, 0usize..1461, 0u8..3, 0u64..300), 1..400)
     ) {
         let (mut switch, mut left, mut now) = (SoftSwitch::new(&config(3)), Vec::new(), Time::ZERO);
-        for (from, to, payload, is_credit, gap) in steps {
+        for (from, to, payload, kind, gap) in steps {
             now += Span::from_us(gap);
-            let frame = if is_credit { credit(from, to) } else { data(from, to, payload) };
+            let frame = match kind {
+                0 => credit(from, to),
+                1 => frame_of(Kind::Accept, from, to),
+                _ => data(from, to, payload),
+            };
             switch.handle_frame(usize::from(from), &frame, now, &mut push(&mut left));
             prop_assert!(switch.balances());
             prop_assert!(switch.next_timeout() > now);

@@ -30,20 +30,24 @@ fn reading(config: &Config) -> Reading {
         qdiscs: vec![
             qdisc(0x0001_0000, "htb", None, Some(0x20)),
             qdisc(CREDIT_HANDLE, "pfifo", Some(8), None),
+            qdisc(SIGNAL_HANDLE, "pfifo", Some(256), None),
             qdisc(DATA_HANDLE, "pfifo", Some(250), None),
         ],
         classes: vec![
             class(LINK_CLASS, rate, htb.burst, 0),
             class(CREDIT_CLASS, htb.credit_rate.as_bps(), htb.credit_burst, 0),
+            Class { ceil: rate / 8, ..class(SIGNAL_CLASS, htb.signal_rate.as_bps(), htb.signal_burst, 0) },
             class(DATA_CLASS, rate, htb.burst, 1),
         ],
-        filters: vec![Filter {
-            protocol: ETHERTYPE,
-            preference: 1,
-            class: CREDIT_CLASS,
-            key: Some((0, 0, 0)),
-            program: None,
-        }],
+        filters: [(1, CREDIT_CLASS, (0x00ff_0000, 0x0009_0000, 0)), (2, SIGNAL_CLASS, (0, 0, 0))]
+            .map(|(preference, class, key)| Filter {
+                protocol: ETHERTYPE,
+                preference,
+                class,
+                key: Some(key),
+                program: None,
+            })
+            .into(),
         egress: vec![Filter {
             protocol: 3,
             preference: FILTER_PREFERENCE,
@@ -91,7 +95,14 @@ fn whatever_somebody_changed_is_said() {
     assert_eq!(changed(&|reading| reading.classes[1].ceil *= 2), ["the rate of credits"]);
     assert_eq!(changed(&|reading| reading.classes[1].overhead = 0), ["the overhead of a frame"]);
     assert_eq!(changed(&|reading| reading.classes[1].priority = 1), ["the class that goes first"]);
-    assert_eq!(changed(&|reading| reading.filters.clear()), ["the filter of control frames"]);
+    assert_eq!(changed(&|reading| reading.qdiscs[2].limit = Some(9)), ["the limit of waiting signals"]);
+    assert_eq!(changed(&|reading| reading.classes[2].ceil /= 2), ["the rate of signals"]);
+    assert_eq!(changed(&|reading| reading.classes[2].priority = 1), ["the class that goes first"]);
+    assert_eq!(
+        changed(&|reading| reading.filters.clear()),
+        ["the filter of credits", "the filter of signals"]
+    );
+    assert_eq!(changed(&|reading| reading.filters.truncate(1)), ["the filter of signals"]);
     assert_eq!(changed(&|reading| reading.egress[0].class = 21), ["the marking threshold"]);
     assert_eq!(changed(&|reading| reading.egress.clear()), ["the marking threshold"]);
     assert!(changed(&|reading| *reading = Reading::default()).contains(&"the qdisc at the root"));
