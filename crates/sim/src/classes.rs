@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Classes {
     /// The class of data, and of all kinds of packets that have none below.
     pub data: ClassId,
-    /// The class of acknowledgements, pulls and pull requests.
+    /// The class of acknowledgements, of pulls, and of requests for pulls or credits and stops.
     pub ack: ClassId,
     /// The class of credits, among the classes of credits.
     pub credit: ClassId,
@@ -50,7 +50,12 @@ impl Classes {
     #[inline(never)]
     fn of_other(&self, kind: Kind) -> ClassId {
         match kind {
-            Kind::Ack | Kind::Nack | Kind::Pull | Kind::PullRequest => self.ack,
+            Kind::Ack
+            | Kind::Nack
+            | Kind::Pull
+            | Kind::PullRequest
+            | Kind::CreditRequest
+            | Kind::CreditStop => self.ack,
             Kind::Cnp => self.cnp,
             _ => self.data,
         }
@@ -85,10 +90,9 @@ mod tests {
     fn each_kind_of_packet_has_its_class() {
         let [data, ack, credit, cnp, unscheduled] = [0, 1, 2, 3, 4].map(ClassId::from_index);
         let classes = Classes { data, ack, credit, cnp, unscheduled };
-        assert_eq!(
-            [Kind::Ack, Kind::Nack, Kind::Pull, Kind::PullRequest].map(|kind| classes.of(kind)),
-            [ack; 4]
-        );
+        let kinds =
+            [Kind::Ack, Kind::Nack, Kind::Pull, Kind::PullRequest, Kind::CreditRequest, Kind::CreditStop];
+        assert_eq!(kinds.map(|kind| classes.of(kind)), [ack; 6]);
         assert_eq!([Kind::Credit, Kind::Cnp].map(|kind| classes.of(kind)), [credit, cnp]);
         assert_eq!([Kind::Data, Kind::SynAck, Kind::Probe].map(|kind| classes.of(kind)), [data; 3]);
     }

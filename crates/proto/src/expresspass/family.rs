@@ -8,7 +8,7 @@ use super::{
 use crate::agent::NoAgent;
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
-use crate::needs::{CreditNeeds, MarkingNeeds, Needs};
+use crate::needs::{Acks, CreditNeeds, MarkingNeeds, Needs};
 use crate::port::{CreditDrop, CreditShaping};
 use crate::transport::{Checked, Family, Transport};
 use clearway_schema::{Auto, Declared, Profile, choice, declare};
@@ -133,6 +133,8 @@ declare! {
         /// The place in which data that a credit released waits for the link: in its flow, for the flow's turn at the
         /// NIC, or in the NIC's queue, in the order in which credits arrived.
         release: Release = "turn" from "our choice: E17 states none (ns2-xpass: queue)";
+        /// The class of requests for credits that are no SYN, of stops, and of the answers to stops.
+        signals: Acks = "with-data" from "our choice: E17 states none (ns2-xpass: with data; clearwayd: a class of their own)";
         /// The capacity of a port's credit queue, in credits.
         credit_queue: u32 = "8" in "1" to "100000" from "E17 3.3";
         /// If true, the credit queue holds the bytes of credit_queue credits of 84 B, whatever the number of credits.
@@ -172,7 +174,7 @@ impl CreditParams {
         let unscheduled_queue = (self.low_priority > 0.0).then_some(self.low_priority_queue);
         let marking = ecn.then_some(MarkingNeeds::Step);
         let smallest_packet = self.randomize_size.then_some(self.size_min);
-        Needs { credits, marking, unscheduled_queue, smallest_packet, ..Needs::NOTHING }
+        Needs { credits, marking, unscheduled_queue, smallest_packet, acks: self.signals, ..Needs::NOTHING }
     }
 
     fn sender(&self, ecn: bool, stop_by_mark: bool, env: &Env) -> SenderConfig {

@@ -2,9 +2,11 @@
 
 use crate::common::*;
 use clearway_sim::model::*;
+use clearway_sim::scenario::{Overrides, Scenario};
 use clearway_sim::{Results, Simulation};
 use clearway_topology::{Dumbbell, FatTree, NodeId, ParkingLot, PortId, Star};
 use clearway_units::{Bytes, Rate, Span, Time};
+use std::path::Path;
 
 /// The share of data frames in a link under credits: 1538 of every 1622 bytes.
 const DATA_SHARE: f64 = 1538.0 / 1622.0;
@@ -144,4 +146,33 @@ fn an_interrupted_run_balances_its_books_and_is_reported_as_interrupted() {
     let results = simulation.finish().unwrap();
     assert_eq!(results.summary.ended, clearway_sim::Ended::Interrupted);
     assert!(results.flows.u64s("delivered_bytes").iter().all(|&bytes| bytes > 1_000_000));
+}
+
+/// Requests of short flows meet a queue that TCP fills, unless they have a class of their own.
+#[test]
+fn requests_and_stops_in_a_class_of_their_own_pass_a_queue_of_data() {
+    let longest = |signals: &str| {
+        let text = format!(
+            r#"
+            seed = 1
+            stop = "20 ms"
+            topology = {{ kind = "star", hosts = 3, rate = "10 Gbps", delay = "1 us" }}
+            switch.buffer = "300 KB"
+            traffic = [
+              {{ name = "bulk", kind = "long", transport = "cubic", pairs = [["h0", "h2"], ["h1", "h2"]] }},
+              {{ name = "short", kind = "flows", list = [{{ src = "h1", dst = "h2", size = "1 KB", start = "10 ms" }}],
+                transport = {{ name = "expresspass", handshake = "none", signals = "{signals}" }} }},
+            ]
+            "#
+        );
+        let scenario = Scenario::parse(&text, "signals", Path::new("."), &Overrides::default()).unwrap();
+        let results = run(&scenario.model);
+        let times = results.flows.f64s("fct_s");
+        let short = times.last().copied().unwrap();
+        assert!(short.is_finite(), "{signals}: the short flow ends");
+        short
+    };
+    let (with_data, ahead) = (longest("with-data"), longest("own-class"));
+    // A full queue of 300 KB takes 240 us. The data behind the credit waits there in both cases.
+    assert!(with_data - ahead > 150e-6, "{with_data} and {ahead}");
 }
