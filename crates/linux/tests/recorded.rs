@@ -52,6 +52,7 @@ fn transport() -> AnyTransport {
     let mut transport = AnyTransport::by_name("expresspass").expect("a transport");
     transport.set("randomize_size", "false").expect("a parameter");
     transport.set("bucket", "840 B").expect("a parameter");
+    transport.set("signals", "own-class").expect("a parameter");
     transport
 }
 

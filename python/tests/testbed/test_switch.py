@@ -27,7 +27,7 @@ SENDER = """
 import socket, sys, time
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 s.bind(("eth0", 0))
-frame = bytes.fromhex(sys.argv[1]) + bytes.fromhex(sys.argv[2]) + b"\\x88\\xb5" + bytes(46)
+frame = bytes.fromhex(sys.argv[1]) + bytes.fromhex(sys.argv[2]) + b"\\x88\\xb5\\x02\\x09" + bytes(44)
 end, gap, n = time.monotonic() + 2, 1 / float(sys.argv[3]), 0
 start = time.monotonic()
 while time.monotonic() < end:
@@ -212,7 +212,7 @@ def test_the_daemon_sets_what_the_planners_script_sets(
     words = ("switch", "--ports", "p1", "--rate", f"{mbps}Mbps", "--credit-dscp", "46", "--dry-run")
     dry = net.switches[0].run(clearwayd, *words).splitlines()
     ours = {line for line in dry if line.startswith("tc ") and not re.search(r"clsact|egress", line)}
-    assert len(scripted) == 9
+    assert len(scripted) == 12
     assert ours == scripted
 
 

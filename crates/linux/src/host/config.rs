@@ -7,7 +7,7 @@ use clearway_proto::expresspass::{
     CreditParams, CreditTransport, ExpressPass, GateConfig, Handshake, Recovery, Release, link_rate,
 };
 use clearway_proto::port::CreditShaping;
-use clearway_proto::{AnyTransport, CreditNeeds, Env, Framing};
+use clearway_proto::{Acks, AnyTransport, CreditNeeds, Env, Framing};
 use clearway_schema::{Auto, declare};
 use clearway_units::{Bytes, Rate, Span};
 use thiserror::Error;
@@ -37,6 +37,10 @@ declare! {
         hold_max: Span = "1 s" in "1 ms" to "10 s" from "our choice: one initial retransmission timeout of TCP (RFC 6298)";
         /// The largest number of packets held at once, of all flows.
         held_max: u32 = "8192" in "1" to "1000000" from "our choice";
+        /// The most bytes on the wire that credits of one other host have left over, and that packets to it of at most half a
+        /// full frame may spend without a credit of their own; 0: none, as in the paper. A port's queue may be longer by that
+        /// for each host that sends there.
+        leftover: u32 = "1538" in "0" to "65536" unit "bytes" from "our choice: a full frame, which is what one credit pays for";
         /// The largest number of flows in each direction.
         flows_max: u32 = "65536" in "1" to "1000000" from "our choice: about 100 MB";
         /// The largest number of flows with one other host in each direction.
@@ -108,10 +112,11 @@ const BUCKET: Bytes = Bytes::new(840);
 const HOST_TIME: Span = Span::from_us(150);
 
 impl HostConfig {
-    /// Returns a transport with the default parameters of real hosts. They differ from those of the simulator in two
+    /// Returns a transport with the default parameters of real hosts. They differ from those of the simulator in three
     /// ways. All credits have 84 bytes on the wire, the least frame, since that is the only size of our frames. The
     /// token bucket at the NIC holds ten credits (the authors' ns-2 code: 840 B), since a daemon that wakes late loses
-    /// what does not fit; a switch behind the NIC makes bursts even.
+    /// what does not fit; a switch behind the NIC makes bursts even. Requests, stops and the answers to both have a class of
+    /// their own at switches.
     pub fn transport(name: &str) -> Result<AnyTransport, ConfigError> {
         let mut transport =
             AnyTransport::by_name(name).ok_or_else(|| ConfigError::Transport(name.to_owned()))?;
@@ -121,7 +126,7 @@ impl HostConfig {
             AnyTransport::NaiveCredit(params) => &mut params.credit,
             _ => return Err(ConfigError::Transport(name.to_owned())),
         };
-        (credit.randomize_size, credit.bucket) = (false, BUCKET);
+        (credit.randomize_size, credit.bucket, credit.signals) = (false, BUCKET, Acks::OwnClass);
         Ok(transport)
     }
 
@@ -143,6 +148,11 @@ impl HostConfig {
                 "true",
                 "all frames of hosts have 84 bytes on the wire; write false",
             );
+        }
+        if credit.signals != Acks::OwnClass {
+            let (value, problem) =
+                (credit.signals.to_string(), "hosts send them beside data; write own-class");
+            return refuse("signals", &value, problem);
         }
         if credit.tell_end {
             return refuse("tell_end", "true", "a host does not know how much TCP will send; write false");
@@ -277,6 +287,7 @@ mod tests {
     fn a_parameter_that_only_the_simulator_can_run_is_refused_with_the_reason() {
         for (name, value) in [
             ("randomize_size", "true"),
+            ("signals", "with-data"),
             ("tell_end", "true"),
             ("early_stop", "true"),
             ("low_priority", "1"),

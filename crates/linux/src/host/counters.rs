@@ -103,8 +103,10 @@ pub(super) struct Counters {
     pub mtu_mismatches: u64,
     pub clock_jumps: u64,
     pub aged: u64,
-    /// The payload of packets that left for a credit, in bytes.
+    /// The payload of packets that left for a credit, or for what credits left over, in bytes.
     pub credited_bytes: u64,
+    /// The packets among them that left for what credits left over.
+    pub leftover_packets: u64,
     refused: [u64; Refusal::LABELS.len()],
     plain_packets: [u64; Plain::LABELS.len()],
     plain_bytes: [u64; Plain::LABELS.len()],
@@ -120,6 +122,12 @@ impl Counters {
     /// Counts a packet with so many bytes of payload that leaves for a credit.
     pub fn credited_packet(&mut self, payload: u16) {
         self.credits_used += 1;
+        self.credited_bytes += u64::from(payload);
+    }
+
+    /// Counts a packet with so many bytes of payload that leaves for what credits left over.
+    pub fn leftover_packet(&mut self, payload: u16) {
+        self.leftover_packets += 1;
         self.credited_bytes += u64::from(payload);
     }
 
@@ -169,7 +177,9 @@ impl Counters {
         one("credits_sent_total", "Credits that left.", self.credits_sent as f64);
         one("credits_received_total", "Credits that arrived.", self.credits_received as f64);
         one("credits_used_total", "Credits that released a packet.", self.credits_used as f64);
-        let help = "Payload of packets that left for a credit, repeated packets included.";
+        let help = "Small packets that left for what credits had left over.";
+        one("leftover_packets_total", help, self.leftover_packets as f64);
+        let help = "Payload of packets that left for a credit or what credits had left over, repeated packets included.";
         one("credited_bytes_total", help, self.credited_bytes as f64);
         one("credits_wasted_total", "Credits that found no packet.", self.credits_wasted as f64);
         one("data_received_total", "Data packets that arrived with a credit.", self.data_received as f64);

@@ -11,6 +11,8 @@ struct Held {
     since: Time,
     /// The bytes of payload. An end of the connection without payload leaves with the packet before it.
     payload: u16,
+    /// The bytes on the wire.
+    wire: u32,
 }
 
 impl Held {
@@ -43,9 +45,14 @@ impl HeldPackets {
         self.packets.front().map_or(Time::MAX, |held| held.since.saturating_add(hold_max))
     }
 
-    /// Adds a packet with this many bytes of payload, which the kernel holds from now on.
-    pub fn push(&mut self, id: HeldId, payload: u16, now: Time, counters: &mut Counters) {
-        self.packets.push_back(Held { id, since: now, payload });
+    /// Returns the bytes on the wire of the first packet, if one is held.
+    pub fn first_wire(&self) -> Option<u32> {
+        self.packets.front().map(|held| held.wire)
+    }
+
+    /// Adds a packet with this many bytes of payload and on the wire, which the kernel holds from now on.
+    pub fn push(&mut self, id: HeldId, payload: u16, wire: u32, now: Time, counters: &mut Counters) {
+        self.packets.push_back(Held { id, since: now, payload, wire });
         counters.hold();
         self.backlog += u64::from(payload > 0);
     }

@@ -14,6 +14,9 @@
 //! **Data.** The kernel's TCP retransmits, orders and acknowledges, so the receiver is told that all data comes in
 //! order. A data packet names the credit that it spends; the receiver learns from that which credits were lost.
 //!
+//! **Small packets** of at most half a frame may leave for what credits of the same host have left over (`leftover`), which the paper
+//! does not have: a credit pays for a full frame, and one small packet for each credit is a tenth of what a link carries.
+//!
 //! **Requests** ride beside the SYN, and leave whenever data waits and no credits come. TCP small queues hand the kernel
 //! few packets at a time, so the time after which a sender stops its credits is longer than in the simulator
 //! (`idle_timeout`, 2 ms), and so is that of a repetition (`retry`, 1 ms), which must cover wake-ups of the other daemon.
@@ -31,6 +34,7 @@ mod config;
 mod counters;
 mod credits;
 mod held;
+mod leftover;
 mod numbers;
 mod peers;
 mod receiver;
@@ -51,6 +55,7 @@ use clearway_proto::{AnyTransport, mix};
 use clearway_units::{Span, Time};
 use counters::{Counters, Plain, Refusal};
 use credits::CreditQueue;
+use leftover::{Leftover, wire};
 use peers::{Allowance, Peers, Runs};
 use receiver::{ReceiveFlow, ReceiveSettings};
 use sender::{Mode, SendFlow, SendSettings};
@@ -81,6 +86,8 @@ pub struct Host {
     lines: Allowance,
     credits: CreditQueue,
     signals: SignalQueue,
+    /// What is left over of credits of hosts that the table of other hosts has lost: nothing.
+    nothing: Leftover,
     counters: Counters,
     seed: u64,
     /// The number of flows so far.
@@ -114,6 +121,8 @@ impl Host {
             silence: params.silence,
             hold_max: params.hold_max,
             held_max: u64::from(params.held_max),
+            leftover: params.leftover,
+            frame: framing.wire_max(),
             ask_again: params.ask_again,
             unknown_wait: params.unknown_wait,
             unknown_rtts: params.unknown_rtts,
@@ -142,6 +151,7 @@ impl Host {
             lines: Allowance::of_lines(),
             credits: CreditQueue::new(config.rate, shaping, capacity),
             signals: SignalQueue::new(config.rate, shaping),
+            nothing: Leftover::default(),
             counters: Counters::default(),
             seed,
             serial: 0,
@@ -356,7 +366,9 @@ impl Datapath for Host {
             });
             return;
         }
-        self.with_sender(slot, now, actions, |flow, cx| flow.hold(id, segment.payload, is_end, cx));
+        self.with_sender(slot, now, actions, |flow, cx| {
+            flow.hold(id, segment.payload, wire(segment.ip_len), is_end, cx);
+        });
     }
 
     fn release_all(&mut self, now: Time, actions: &mut Actions) {

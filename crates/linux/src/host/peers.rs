@@ -1,5 +1,6 @@
 //! The other hosts: whether they run Clearway, and how much they may ask for.
 
+use super::leftover::Leftover;
 use crate::wire::MacAddr;
 use clearway_units::{Span, Time};
 use std::collections::HashMap;
@@ -85,6 +86,8 @@ pub(super) struct Peer {
     pub mtu_told: bool,
     /// The flows from the host without data that may get credits.
     pub unproven: Allowance,
+    /// What credits of the host have left over.
+    pub leftover: Leftover,
     /// The time at which the host was last of use.
     used: Time,
 }
@@ -100,6 +103,7 @@ impl Peer {
             receives: 0,
             mtu_told: false,
             unproven: Allowance::of_peer(now),
+            leftover: Leftover::default(),
             used: now,
         }
     }

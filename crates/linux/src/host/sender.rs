@@ -2,6 +2,7 @@
 
 use super::counters::{Counters, Plain, Refusal};
 use super::held::HeldPackets;
+use super::leftover::{Leftover, PATIENCE};
 use super::numbers::{Arrival, Arrivals};
 use super::signals::SignalQueue;
 use crate::datapath::{Actions, HeldId, Stamp, Verdict};
@@ -18,6 +19,9 @@ pub(super) struct SendSettings {
     pub silence: Span,
     pub hold_max: Span,
     pub held_max: u64,
+    /// The most bytes that credits leave over, and the bytes on the wire for which a credit pays.
+    pub leftover: u32,
+    pub frame: u32,
     pub ask_again: Span,
     pub unknown_wait: Span,
     pub unknown_rtts: f64,
@@ -32,6 +36,8 @@ pub(super) struct SendCx<'a> {
     pub counters: &'a mut Counters,
     pub actions: &'a mut Actions,
     pub signals: &'a mut SignalQueue,
+    /// What credits of the flow's receiver have left over.
+    pub leftover: &'a mut Leftover,
     pub now: Time,
 }
 
@@ -83,6 +89,12 @@ pub(super) struct SendFlow {
     gap: Span,
     /// True once the application has closed its side.
     ending: bool,
+    /// True while the flow waits for what credits leave over.
+    pub in_line: bool,
+    /// The time at which a small packet asks for a credit that has relied on those of other flows so far; [`Time::MAX`] if none does.
+    ask_at: Time,
+    /// The session and the number of the last credit that found no packet, for the next small one to name.
+    kept: Option<(u32, u64)>,
     /// True if the receiver did not answer, and the host has not been told so.
     unanswered: bool,
     /// The time of the last input.
@@ -117,6 +129,9 @@ impl SendFlow {
             last_credit: now,
             gap: Span::ZERO,
             ending: false,
+            in_line: false,
+            ask_at: Time::MAX,
+            kept: None,
             unanswered: false,
             used: now,
         }
@@ -182,8 +197,8 @@ impl SendFlow {
         }
     }
 
-    /// Takes a packet that the kernel holds. The flow must not be plain.
-    pub fn hold(&mut self, id: HeldId, payload: u16, is_end: bool, cx: &mut SendCx<'_>) {
+    /// Takes a packet of so many bytes on the wire that the kernel holds. The flow must not be plain.
+    pub fn hold(&mut self, id: HeldId, payload: u16, wire: u32, is_end: bool, cx: &mut SendCx<'_>) {
         let is_data = payload > 0;
         self.used = cx.now;
         self.ending |= is_end;
@@ -192,7 +207,12 @@ impl SendFlow {
             self.settle(cx);
             return;
         }
-        self.held.push(id, payload, cx.now, cx.counters);
+        self.held.push(id, payload, wire, cx.now, cx.counters);
+        self.ask_for_leftover(cx);
+        if self.held.is_empty() {
+            self.settle(cx);
+            return;
+        }
         if cx.counters.held_now > cx.settings.held_max {
             let payload = self.held.release_first(Verdict::Accept, cx.now, cx.counters, cx.actions);
             cx.counters.plain_packet(Plain::HeldLimit, payload);
@@ -205,9 +225,70 @@ impl SendFlow {
             self.on_open(cx);
         }
         if self.held.backlog() > 0 {
-            self.gate.on_data(cx.now);
+            let relies = self.in_line && cx.leftover.is_crowded();
+            match self.gate.state() {
+                State::Closed | State::StopSent if relies => {
+                    self.ask_at = self.ask_at.min(cx.now.saturating_add(PATIENCE));
+                }
+                _ => self.gate.on_data(cx.now),
+            }
         }
         self.settle(cx)
+    }
+
+    /// Lets the first packet leave for what credits have left over, if it is small and nobody waits for that; else the flow waits
+    /// in line.
+    fn ask_for_leftover(&mut self, cx: &mut SendCx<'_>) {
+        let Some(wire) = self.first_small(cx.settings).filter(|_| !self.in_line) else { return };
+        if cx.leftover.first().is_none() && cx.leftover.take(wire) {
+            self.release_small(cx);
+        } else {
+            self.stand_in_line(cx);
+        }
+    }
+
+    /// Lets the first packet leave for what credits have left over, since it is the flow's turn. The flow waits in line again if its
+    /// next packet is small too.
+    pub fn take_turn(&mut self, cx: &mut SendCx<'_>) {
+        self.in_line = false;
+        if self.first_small(cx.settings).is_some_and(|wire| cx.leftover.take(wire)) {
+            self.release_small(cx);
+        }
+        if self.first_small(cx.settings).is_some() {
+            self.stand_in_line(cx);
+        }
+        self.settle(cx);
+    }
+
+    fn release_small(&mut self, cx: &mut SendCx<'_>) {
+        // Where credits come no more, the last one is old, and its number would tell the receiver of a long round trip.
+        let receives = self.gate.state() == State::Receiving;
+        let kept = self.kept.take().filter(|(session, _)| receives && *session == self.gate.session());
+        let verdict = match kept {
+            Some((_, number)) => Verdict::Stamped(Stamp { id: number as u16, ecn: self.ecn }),
+            None => Verdict::Accept,
+        };
+        let payload = self.held.release_first(verdict, cx.now, cx.counters, cx.actions);
+        cx.counters.leftover_packet(payload);
+        if receives {
+            self.gate.on_data(cx.now);
+        }
+        if self.held.backlog() == 0 {
+            self.ask_at = Time::MAX;
+        }
+    }
+
+    fn stand_in_line(&mut self, cx: &mut SendCx<'_>) {
+        if cx.settings.leftover > 0 {
+            self.in_line = true;
+            cx.leftover.wait(self.key);
+        }
+    }
+
+    /// Returns the bytes on the wire of the small packet that stands first, if one does.
+    pub fn first_small(&self, settings: &SendSettings) -> Option<u32> {
+        let wire = self.held.first_wire().filter(|_| self.mode == Mode::Controlled)?;
+        (wire <= settings.frame / 2).then_some(wire)
     }
 
     /// Lets a packet of a plain flow leave at once.
@@ -271,10 +352,14 @@ impl SendFlow {
         if self.gate.on_credit(control.session, self.held.backlog(), self.rtt, cx.now) {
             // An end of the connection never stands first, since it leaves with the packet before it.
             let stamp = Stamp { id: control.number as u16, ecn: self.ecn };
+            let wire = self.held.first_wire().unwrap_or(cx.settings.frame);
             let payload = self.held.release_first(Verdict::Stamped(stamp), cx.now, cx.counters, cx.actions);
             cx.counters.credited_packet(payload);
+            cx.leftover.add(cx.settings.frame.saturating_sub(wire), cx.settings.leftover);
         } else {
             cx.counters.credits_wasted += 1;
+            self.kept = Some((control.session, control.number));
+            cx.leftover.add(cx.settings.frame, cx.settings.leftover);
         }
         self.settle(cx);
         Ok(())
@@ -304,6 +389,12 @@ impl SendFlow {
             }
             _ => {}
         }
+        if cx.now >= self.ask_at {
+            self.ask_at = Time::MAX;
+            if self.held.backlog() > 0 {
+                self.gate.on_data(cx.now);
+            }
+        }
         if cx.now >= self.silent_at(cx.settings) {
             cx.counters.silences += 1;
             self.sign = cx.now;
@@ -329,6 +420,7 @@ impl SendFlow {
             .min(self.held.until(settings.hold_max))
             .min(self.gate.next_timeout())
             .min(self.silent_at(settings))
+            .min(self.ask_at)
     }
 
     /// Lets all packets that are held leave as they are, and stops the credits.

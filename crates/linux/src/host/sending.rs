@@ -8,6 +8,7 @@ use super::table::Slot;
 use crate::datapath::Actions;
 use crate::wire::{Control, FlowKey, Kind, MacAddr, Segment};
 use clearway_units::Time;
+use std::net::Ipv4Addr;
 
 impl Host {
     /// Returns the sending side of a flow, which is made if need be.
@@ -45,10 +46,11 @@ impl Host {
         input: impl FnOnce(&mut SendFlow, &mut SendCx<'_>) -> R,
     ) -> Option<R> {
         let flow = self.senders.get_mut(slot)?;
-        let (counters, signals) = (&mut self.counters, &mut self.signals);
-        let mut cx = SendCx { settings: &self.send, counters, actions, signals, now };
+        let (key, counters, signals) = (flow.key(), &mut self.counters, &mut self.signals);
+        let peer = self.peers.get_mut(key.destination);
+        let leftover = peer.map_or(&mut self.nothing, |peer| &mut peer.leftover);
+        let mut cx = SendCx { settings: &self.send, counters, actions, signals, leftover, now };
         let result = input(flow, &mut cx);
-        let key = flow.key();
         if flow.take_unanswered()
             && let Some(peer) = self.peers.get_mut(key.destination)
             && peer.heard.is_none_or(|heard| now.saturating_since(heard) >= self.config.params.silence)
@@ -66,6 +68,27 @@ impl Host {
         }
         self.signals.send(now, actions);
         Some(result)
+    }
+
+    /// Lets small packets to a host leave for what its credits have left over, flow by flow.
+    fn spend_leftover(&mut self, to: Ipv4Addr, now: Time, actions: &mut Actions) {
+        while let Some(key) = self.peers.get(to).and_then(|peer| peer.leftover.first()) {
+            let slot = self.senders.find(&key);
+            let flow = slot.and_then(|slot| self.senders.get_mut(slot)).filter(|flow| flow.in_line);
+            let small = flow.and_then(|flow| {
+                let small = flow.first_small(&self.send);
+                flow.in_line = small.is_some();
+                small
+            });
+            let Some(peer) = self.peers.get_mut(to) else { return };
+            if small.is_some_and(|wire| wire > peer.leftover.bytes()) {
+                return;
+            }
+            peer.leftover.pop();
+            if let Some(slot) = slot.filter(|_| small.is_some()) {
+                self.with_sender(slot, now, actions, SendFlow::take_turn);
+            }
+        }
     }
 
     pub(super) fn remove_sender(&mut self, key: &FlowKey) {
@@ -141,6 +164,9 @@ impl Host {
             _ => Err(Refusal::Kind),
         });
         handled.unwrap_or(Err(Refusal::UnknownFlow))?;
+        if control.kind == Kind::Credit {
+            self.spend_leftover(control.flow.destination, now, actions);
+        }
         if !was_controlled || control.kind != Kind::Credit {
             self.hear(control.flow.destination, control, now);
         }

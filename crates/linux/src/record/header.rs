@@ -88,7 +88,8 @@ impl Header {
         let seed = word("seed")?.trim_start_matches("0x");
         let seed = u64::from_str_radix(seed, 16).map_err(|error| format!("seed: {error}"))?;
         let mut transport = HostConfig::transport(word("transport")?).map_err(|error| error.to_string())?;
-        let mut params = HostParams::default();
+        // Daemons before this setting kept nothing of a credit.
+        let mut params = HostParams { leftover: 0, ..HostParams::default() };
         for Line { table, key, value } in &lines {
             match *table {
                 PARAMETERS => transport.set(key, *value),

@@ -26,7 +26,7 @@ fn with_plain_peer(way: Way) -> Net {
 
 #[test]
 fn held_packets_count_over_all_flows_and_beyond_their_limit_the_oldest_of_the_flow_leaves() {
-    let mut net = with(3, 0, |params| params.held_max = 4);
+    let mut net = with(3, 0, |params| (params.held_max, params.leftover) = (4, 0));
     let flows = [net.open(0, 1, 1000, 0), net.open(0, 2, 1001, 0)];
     for flow in [0, 0, 1, 1] {
         net.hold(0, flows[flow], ACK, 100);

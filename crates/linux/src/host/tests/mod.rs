@@ -8,3 +8,4 @@ mod flows;
 mod network;
 mod plain;
 mod repeated;
+mod small;
