@@ -2,7 +2,8 @@
 
 HTB counts frames without preamble, gap and check sequence, so each class adds 24 B and counts at least 84 B. It lets a
 packet pass as long as its bucket isn't overdrawn; so a bucket of one credit passes two at once, the paper's depth.
-Signals are the control frames of Clearway's hosts that are no credits: requests for credits, stops, and the answers to both.
+Signals are the control frames of Clearway's hosts that are no credits: requests for credits, stops, and the answers to
+both.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ HEAD = """\
 #   sh {name}              sets every port below; again, it sets them anew
 #   sh {name} --undo       takes the settings away
 #
-# Credits are frames of EtherType {ethertype} and kind {kind}{dscp}; other frames of the EtherType are signals, and have twice
-# the rate of credits before data; all else is data. Each line of a port: device, rate, credit rate (bit/s), bucket of
-# credits (B), credits that may wait, bucket of the port (B), data packets that may wait, bucket of signals (B).
+# Credits are frames of EtherType {ethertype} and kind {kind}{dscp}; other frames of the EtherType are signals, and
+# have twice the rate of credits before data; all else is data. Each line of a port: device, rate, credit rate (bit/s),
+# bucket of credits (B), credits that may wait, bucket of the port (B), data packets that may wait, bucket of signals
+# (B).
 set -eu
 
 undo() {{
@@ -46,7 +48,8 @@ port() {{
     tc qdisc add dev "$1" root handle 1: htb default 20
     tc class add dev "$1" parent 1: classid 1:1 htb rate "$2bit" ceil "$2bit" burst "$6" cburst "$6" {size}
     tc class add dev "$1" parent 1:1 classid 1:10 htb rate "$3bit" ceil "$3bit" burst "$4" cburst "$4" prio 0 {size}
-    tc class add dev "$1" parent 1:1 classid 1:18 htb rate "$(($3 * 2))bit" ceil "$2bit" burst "$8" cburst "$6" prio 0 {size}
+    tc class add dev "$1" parent 1:1 classid 1:18 htb rate "$(($3 * 2))bit" ceil "$2bit" burst "$8" cburst "$6" prio 0 \
+        {size}
     tc class add dev "$1" parent 1:1 classid 1:20 htb rate "$2bit" ceil "$2bit" burst "$6" cburst "$6" prio 1 {size}
     tc qdisc add dev "$1" parent 1:10 handle 10: pfifo limit "$5"
     tc qdisc add dev "$1" parent 1:18 handle 18: pfifo limit {signals}

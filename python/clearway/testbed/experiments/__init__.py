@@ -16,6 +16,7 @@ NAMES = (
     "sharing",
     "pac",
     "applications",
+    "small",
     "gigabit",
     "prediction",
     "soak",

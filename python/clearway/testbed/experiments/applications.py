@@ -96,9 +96,10 @@ def serve_redis(server: Host) -> None:
     wait_until(lambda: listens(server, 6379), "redis listens")
 
 
-def redis(server: Host, client: Host, test: str, requests: int) -> tuple[float, float, float]:
-    """Requests of one kind per second over 50 connections, and p50 and p99 of the latency in seconds."""
-    words = ["redis-benchmark", "-h", server.address, "-t", test, "-n", str(requests), "-c", "50", "-d", "100", "--csv"]
+def redis(server: Host, client: Host, test: str, requests: int, connections: int = 50) -> tuple[float, float, float]:
+    """Requests of one kind per second over so many connections, and p50 and p99 of the latency in seconds."""
+    words = ["redis-benchmark", "-h", server.address, "-t", test, "-n", str(requests), "-c", str(connections)]
+    words += ["-d", "100", "--csv"]
     (row,) = csv.DictReader(client.run(*words, timeout_s=300).splitlines())
     return float(row["rps"]), float(row["p50_latency_ms"]) / 1e3, float(row["p99_latency_ms"]) / 1e3
 
