@@ -126,7 +126,6 @@ impl Host {
             ask_again: params.ask_again,
             unknown_wait: params.unknown_wait,
             unknown_rtts: params.unknown_rtts,
-            address: config.address,
             rate: config.rate,
             mtu: config.mtu,
         };
@@ -150,7 +149,7 @@ impl Host {
             unproven: Allowance::of_all(),
             lines: Allowance::of_lines(),
             credits: CreditQueue::new(config.rate, shaping, capacity),
-            signals: SignalQueue::new(config.rate, shaping),
+            signals: SignalQueue::new(config.address, config.rate, shaping),
             nothing: Leftover::default(),
             counters: Counters::default(),
             seed,

@@ -108,7 +108,7 @@ impl Host {
             // Nobody sends credits for the flow, which is all that the sender wants to hear.
             self.counters.stops_answered += 1;
             let stopped = Control { kind: Kind::Stopped, number: 0, value: 0, mtu: 0, ..*control };
-            self.signals.push_to_stranger(stopped.to_frame(self.config.address, from));
+            self.signals.push_to_stranger(&stopped, from);
             self.signals.send(now, actions);
             return Ok(());
         };
@@ -186,7 +186,7 @@ impl Host {
                         continue;
                     }
                 };
-                self.signals.push(control.to_frame(self.config.address, mac));
+                self.signals.push(&control, mac);
             }
             if at >= now {
                 break;

@@ -25,7 +25,6 @@ pub(super) struct SendSettings {
     pub ask_again: Span,
     pub unknown_wait: Span,
     pub unknown_rtts: f64,
-    pub address: MacAddr,
     pub rate: Rate,
     pub mtu: u16,
 }
@@ -489,6 +488,6 @@ impl SendFlow {
                 blank
             }
         };
-        cx.signals.push(control.to_frame(cx.settings.address, self.mac));
+        cx.signals.push(&control, self.mac);
     }
 }
