@@ -122,6 +122,7 @@ fn clean(
             None => Outcome::NamespaceGone,
         },
     };
+    journal.remove_socket()?;
     journal.remove()?;
     Ok(outcome)
 }

@@ -10,7 +10,7 @@ use nix::fcntl::{Flock, FlockArg};
 use serde_json::{Value, json};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -158,6 +158,17 @@ impl Journal {
         self.file.rewind().map_err(|error| RulesError::file(&self.path, error))?;
         self.file.read_to_end(&mut bytes).map_err(|error| RulesError::file(&self.path, error))?;
         Ok(read(&String::from_utf8_lossy(&bytes)))
+    }
+
+    /// Removes the socket for statistics that a dead daemon has left beside its journal, if there is one.
+    pub(super) fn remove_socket(&self) -> Result<(), RulesError> {
+        let path = self.path.with_extension("sock");
+        let is_socket = fs::symlink_metadata(&path).is_ok_and(|found| found.file_type().is_socket());
+        if is_socket {
+            fs::remove_file(&path).map_err(|error| RulesError::file(&path, error))
+        } else {
+            Ok(())
+        }
     }
 
     /// Removes the file, whose rules are undone.

@@ -89,8 +89,9 @@ impl Drop for Applied {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{Outcome, cleanup};
+    use crate::rules::{Namespace, Outcome, cleanup};
     use std::fs;
+    use std::os::unix::net::UnixListener;
     use std::path::{Path, PathBuf};
 
     /// A folder of the test's own, removed with everything in it.
@@ -200,11 +201,17 @@ mod tests {
     fn a_cleanup_undoes_what_a_dead_daemon_left_and_a_second_one_finds_nothing() {
         let scratch = Scratch::new("cleanup");
         die(&scratch, &[scratch.step("a"), scratch.step("b"), scratch.step("c")], 2);
+        // Its socket for statistics is there as well, and that of a daemon on another NIC, which lives.
+        let own = Namespace::own().expect("a namespace");
+        let socket = Journal::path(&scratch.0, &own, "eth0").with_extension("sock");
+        let other = scratch.0.join("0-eth1.sock");
+        let _sockets = [&socket, &other].map(|path| UnixListener::bind(path).expect("bound"));
         let all = cleanup(&scratch.0, Some("eth1"), false).expect("the folder is right");
         assert!(all.is_empty() && scratch.has("a"));
         let all = cleanup(&scratch.0, None, false).expect("the folder is right");
         assert!(matches!(&all[..], [found] if matches!(found.outcome, Outcome::Undone(3))), "{all:?}");
         assert!(!scratch.has("a") && !scratch.has("b"));
+        assert!(!socket.exists() && other.exists());
         assert!(cleanup(&scratch.0, None, false).expect("the folder is right").is_empty());
     }
 
