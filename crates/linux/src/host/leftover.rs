@@ -19,6 +19,10 @@ const ASKING: usize = 8;
 /// The time after which a small packet behind these flows asks for a credit of its own.
 pub(super) const PATIENCE: Span = Span::from_ms(1);
 
+/// The time after a small packet for which its flow goes on to get credits, even if these find no packet: requests and stops take
+/// more of the network, and of hosts, than the few credits of such a flow.
+pub(super) const SMALL_IDLE: Span = Span::from_ms(10);
+
 /// Returns the bytes on the wire of an IP packet of this length.
 pub(super) fn wire(ip_len: u16) -> u32 {
     (u32::from(ip_len) + BESIDE_IP).max(WIRE_MIN)

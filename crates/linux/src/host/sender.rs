@@ -2,7 +2,7 @@
 
 use super::counters::{Counters, Plain, Refusal};
 use super::held::HeldPackets;
-use super::leftover::{Leftover, PATIENCE};
+use super::leftover::{Leftover, PATIENCE, SMALL_IDLE};
 use super::numbers::{Arrival, Arrivals};
 use super::signals::SignalQueue;
 use crate::datapath::{Actions, HeldId, Stamp, Verdict};
@@ -79,7 +79,7 @@ pub(super) struct SendFlow {
     asked: (u32, Option<Time>),
     /// The time of the SYN.
     opened: Option<Time>,
-    /// The number of requests or stops without an answer.
+    /// The number of requests or stops since the last frame of the receiver, of whatever session.
     silent: u32,
     /// The last time at which the receiver gave a sign, or at which data began to wait.
     sign: Time,
@@ -94,6 +94,8 @@ pub(super) struct SendFlow {
     ask_at: Time,
     /// The session and the number of the last credit that found no packet, for the next small one to name.
     kept: Option<(u32, u64)>,
+    /// The time until which credits without a packet are no reason to stop them, because a small packet left not long ago.
+    stays_until: Time,
     /// True if the receiver did not answer, and the host has not been told so.
     unanswered: bool,
     /// The time of the last input.
@@ -131,6 +133,7 @@ impl SendFlow {
             in_line: false,
             ask_at: Time::MAX,
             kept: None,
+            stays_until: Time::ZERO,
             unanswered: false,
             used: now,
         }
@@ -271,6 +274,7 @@ impl SendFlow {
         cx.counters.leftover_packet(payload);
         if receives {
             self.gate.on_data(cx.now);
+            self.stays_until = cx.now.saturating_add(SMALL_IDLE);
         }
         if self.held.backlog() == 0 {
             self.ask_at = Time::MAX;
@@ -318,6 +322,8 @@ impl SendFlow {
 
     /// Handles the answer to a request.
     pub fn on_accept(&mut self, control: &Control, cx: &mut SendCx<'_>) -> Result<(), Refusal> {
+        // Whoever answers late is not silent.
+        self.silent = 0;
         if control.session != self.gate.session() || self.gate.state() == State::Closed {
             return Err(Refusal::Session);
         }
@@ -348,7 +354,9 @@ impl SendFlow {
         }
         self.gap = (self.gap * 7 + cx.now.saturating_since(self.last_credit)) / 8;
         self.last_credit = cx.now;
-        if self.gate.on_credit(control.session, self.held.backlog(), self.rtt, cx.now) {
+        let is_kept =
+            self.held.backlog() == 0 && cx.now < self.stays_until && self.gate.state() == State::Receiving;
+        if !is_kept && self.gate.on_credit(control.session, self.held.backlog(), self.rtt, cx.now) {
             // An end of the connection never stands first, since it leaves with the packet before it.
             let stamp = Stamp { id: control.number as u16, ecn: self.ecn };
             let wire = self.held.first_wire().unwrap_or(cx.settings.frame);
@@ -366,6 +374,7 @@ impl SendFlow {
 
     /// Handles the answer to a stop.
     pub fn on_stopped(&mut self, control: &Control, cx: &mut SendCx<'_>) -> Result<(), Refusal> {
+        self.silent = 0;
         if control.session != self.gate.session() {
             return Err(Refusal::Session);
         }

@@ -190,3 +190,25 @@ fn hosts_of_different_mtu_say_so_once() {
         (1.0, 1.0)
     );
 }
+
+#[test]
+fn a_receiver_whose_answers_belong_to_sessions_that_are_over_is_not_silent() {
+    for kind in [Kind::Accept, Kind::Stopped] {
+        let mut net = Net::of(2, "expresspass", Way::GOOD);
+        let place = net.open(0, 1, 1000, 0);
+        net.run_for(ms(50));
+        let late = net.nodes[1].left.iter().map(|(_, control)| *control).find(|control| control.kind == kind);
+        let late = late.unwrap().to_frame(mac(1), mac(0));
+        net.way.loss = 1.0;
+        net.hold(0, place, ACK, 1448);
+        for _ in 0..40 {
+            net.run_for(ms(5));
+            net.inject(0, &late);
+        }
+        assert_eq!(net.metric(0, "plain_flows_total", "silent"), 0.0, "{kind:?}");
+        assert!(net.metric(0, "refused_total", "session") >= 40.0, "{kind:?}");
+        // Six repetitions, up to 64 ms apart, and it is.
+        net.run_for(ms(400));
+        assert_eq!(net.metric(0, "plain_flows_total", "silent"), 1.0, "{kind:?}");
+    }
+}

@@ -113,6 +113,26 @@ fn a_flow_whose_small_packets_come_often_keeps_its_credits_since_each_packet_nam
 }
 
 #[test]
+fn credits_go_on_for_10_ms_after_a_small_packet_and_for_2_ms_after_the_first_one_that_found_none() {
+    let stopped_after = |leftover: u32| {
+        let mut net = net(leftover);
+        let place = open_idle(&mut net, 1)[0];
+        // The ninth packet asks for credits, and the tenth leaves for what they leave over, if anything.
+        (0..10).for_each(|_| net.hold(0, place, ACK, 100));
+        net.run_for(ms(2));
+        let stops = net.frames(0, Kind::Stop);
+        net.hold(0, place, ACK, 100);
+        let begin = net.now;
+        while net.frames(0, Kind::Stop) == stops {
+            net.run_for(Span::from_us(100));
+        }
+        (net.now - begin).as_ps() / 1_000_000_000
+    };
+    assert!((11..=14).contains(&stopped_after(1538)), "{}", stopped_after(1538));
+    assert!((2..=4).contains(&stopped_after(0)), "{}", stopped_after(0));
+}
+
+#[test]
 fn a_packet_after_an_idle_time_names_no_credit_of_long_ago() {
     let mut net = net(1538);
     let place = open_idle(&mut net, 1)[0];
