@@ -42,6 +42,8 @@ mod receiving;
 mod sender;
 mod sending;
 mod signals;
+mod small;
+mod surroundings;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -58,9 +60,10 @@ use credits::CreditQueue;
 use leftover::{Leftover, wire};
 use peers::{Allowance, Peers, Runs};
 use receiver::{ReceiveFlow, ReceiveSettings};
-use sender::{Mode, SendFlow, SendSettings};
+use sender::{Mode, SendFlow};
 use signals::SignalQueue;
 use std::hash::Hasher;
+use surroundings::SendSettings;
 use table::{Slot, Table};
 
 /// The time without any input after which the clock is taken to have jumped, if a timer was due meanwhile.

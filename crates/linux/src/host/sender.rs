@@ -1,44 +1,14 @@
 //! The sending side of a flow: packets that the kernel holds, and the gate that asks for credits and spends them.
 
-use super::counters::{Counters, Plain, Refusal};
+use super::counters::{Plain, Refusal};
 use super::held::HeldPackets;
-use super::leftover::{Leftover, PATIENCE, SMALL_IDLE};
 use super::numbers::{Arrival, Arrivals};
-use super::signals::SignalQueue;
-use crate::datapath::{Actions, HeldId, Stamp, Verdict};
+use super::small::{Flow, Small, small_of};
+use super::surroundings::{SendCx, SendSettings};
+use crate::datapath::{HeldId, Stamp, Verdict};
 use crate::wire::{Control, FlowKey, Kind, MacAddr};
-use clearway_proto::expresspass::{GateConfig, SenderGate, Signal, State};
-use clearway_units::{Rate, Span, Time};
-
-/// The settings of all sending sides of a host.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SendSettings {
-    pub gate: GateConfig,
-    pub base_rtt: Span,
-    pub unanswered: u32,
-    pub silence: Span,
-    pub hold_max: Span,
-    pub held_max: u64,
-    /// The most bytes that credits leave over, and the bytes on the wire for which a credit pays.
-    pub leftover: u32,
-    pub frame: u32,
-    pub ask_again: Span,
-    pub unknown_wait: Span,
-    pub unknown_rtts: f64,
-    pub rate: Rate,
-    pub mtu: u16,
-}
-
-/// The surroundings in which a flow handles an input.
-pub(super) struct SendCx<'a> {
-    pub settings: &'a SendSettings,
-    pub counters: &'a mut Counters,
-    pub actions: &'a mut Actions,
-    pub signals: &'a mut SignalQueue,
-    /// What credits of the flow's receiver have left over.
-    pub leftover: &'a mut Leftover,
-    pub now: Time,
-}
+use clearway_proto::expresspass::{SenderGate, Signal, State};
+use clearway_units::{Span, Time};
 
 /// What is done with data of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,14 +58,8 @@ pub(super) struct SendFlow {
     gap: Span,
     /// True once the application has closed its side.
     ending: bool,
-    /// True while the flow waits for what credits leave over.
-    pub in_line: bool,
-    /// The time at which a small packet asks for a credit that has relied on those of other flows so far; [`Time::MAX`] if none does.
-    ask_at: Time,
-    /// The session and the number of the last credit that found no packet, for the next small one to name.
-    kept: Option<(u32, u64)>,
-    /// The time until which credits without a packet are no reason to stop them, because a small packet left not long ago.
-    stays_until: Time,
+    /// What the flow knows of its small packets.
+    pub small: Small,
     /// True if the receiver did not answer, and the host has not been told so.
     unanswered: bool,
     /// The time of the last input.
@@ -130,10 +94,7 @@ impl SendFlow {
             last_credit: now,
             gap: Span::ZERO,
             ending: false,
-            in_line: false,
-            ask_at: Time::MAX,
-            kept: None,
-            stays_until: Time::ZERO,
+            small: Small::NONE,
             unanswered: false,
             used: now,
         }
@@ -210,7 +171,7 @@ impl SendFlow {
             return;
         }
         self.held.push(id, payload, wire, cx.now, cx.counters);
-        self.ask_for_leftover(cx);
+        with_small(self, cx, Small::ask);
         if self.held.is_empty() {
             self.settle(cx);
             return;
@@ -227,71 +188,9 @@ impl SendFlow {
             self.on_open(cx);
         }
         if self.held.backlog() > 0 {
-            let relies = self.in_line && cx.leftover.is_crowded();
-            match self.gate.state() {
-                State::Closed | State::StopSent if relies => {
-                    self.ask_at = self.ask_at.min(cx.now.saturating_add(PATIENCE));
-                }
-                _ => self.gate.on_data(cx.now),
-            }
+            with_small(self, cx, Small::ask_for_credits);
         }
         self.settle(cx)
-    }
-
-    /// Lets the first packet leave for what credits have left over, if it is small and nobody waits for that; else the flow waits
-    /// in line.
-    fn ask_for_leftover(&mut self, cx: &mut SendCx<'_>) {
-        let Some(wire) = self.first_small(cx.settings).filter(|_| !self.in_line) else { return };
-        if cx.leftover.first().is_none() && cx.leftover.take(wire) {
-            self.release_small(cx);
-        } else {
-            self.stand_in_line(cx);
-        }
-    }
-
-    /// Lets the first packet leave for what credits have left over, since it is the flow's turn. The flow waits in line again if its
-    /// next packet is small too.
-    pub fn take_turn(&mut self, cx: &mut SendCx<'_>) {
-        self.in_line = false;
-        if self.first_small(cx.settings).is_some_and(|wire| cx.leftover.take(wire)) {
-            self.release_small(cx);
-        }
-        if self.first_small(cx.settings).is_some() {
-            self.stand_in_line(cx);
-        }
-        self.settle(cx);
-    }
-
-    fn release_small(&mut self, cx: &mut SendCx<'_>) {
-        // Where credits come no more, the last one is old, and its number would tell the receiver of a long round trip.
-        let receives = self.gate.state() == State::Receiving;
-        let kept = self.kept.take().filter(|(session, _)| receives && *session == self.gate.session());
-        let verdict = match kept {
-            Some((_, number)) => Verdict::Stamped(Stamp { id: number as u16, ecn: self.ecn }),
-            None => Verdict::Accept,
-        };
-        let payload = self.held.release_first(verdict, cx.now, cx.counters, cx.actions);
-        cx.counters.leftover_packet(payload);
-        if receives {
-            self.gate.on_data(cx.now);
-            self.stays_until = cx.now.saturating_add(SMALL_IDLE);
-        }
-        if self.held.backlog() == 0 {
-            self.ask_at = Time::MAX;
-        }
-    }
-
-    fn stand_in_line(&mut self, cx: &mut SendCx<'_>) {
-        if cx.settings.leftover > 0 {
-            self.in_line = true;
-            cx.leftover.wait(self.key);
-        }
-    }
-
-    /// Returns the bytes on the wire of the small packet that stands first, if one does.
-    pub fn first_small(&self, settings: &SendSettings) -> Option<u32> {
-        let wire = self.held.first_wire().filter(|_| self.mode == Mode::Controlled)?;
-        (wire <= settings.frame / 2).then_some(wire)
     }
 
     /// Lets a packet of a plain flow leave at once.
@@ -354,8 +253,9 @@ impl SendFlow {
         }
         self.gap = (self.gap * 7 + cx.now.saturating_since(self.last_credit)) / 8;
         self.last_credit = cx.now;
-        let is_kept =
-            self.held.backlog() == 0 && cx.now < self.stays_until && self.gate.state() == State::Receiving;
+        let is_kept = self.held.backlog() == 0
+            && cx.now < self.small.stays_until
+            && self.gate.state() == State::Receiving;
         if !is_kept && self.gate.on_credit(control.session, self.held.backlog(), self.rtt, cx.now) {
             // An end of the connection never stands first, since it leaves with the packet before it.
             let stamp = Stamp { id: control.number as u16, ecn: self.ecn };
@@ -365,7 +265,7 @@ impl SendFlow {
             cx.leftover.add(cx.settings.frame.saturating_sub(wire), cx.settings.leftover);
         } else {
             cx.counters.credits_wasted += 1;
-            self.kept = Some((control.session, control.number));
+            self.small.kept = Some((control.session, control.number));
             cx.leftover.add(cx.settings.frame, cx.settings.leftover);
         }
         self.settle(cx);
@@ -397,8 +297,8 @@ impl SendFlow {
             }
             _ => {}
         }
-        if cx.now >= self.ask_at {
-            self.ask_at = Time::MAX;
+        if cx.now >= self.small.ask_at {
+            self.small.ask_at = Time::MAX;
             if self.held.backlog() > 0 {
                 self.gate.on_data(cx.now);
             }
@@ -428,7 +328,7 @@ impl SendFlow {
             .min(self.held.until(settings.hold_max))
             .min(self.gate.next_timeout())
             .min(self.silent_at(settings))
-            .min(self.ask_at)
+            .min(self.small.ask_at)
     }
 
     /// Lets all packets that are held leave as they are, and stops the credits.
@@ -499,4 +399,26 @@ impl SendFlow {
         };
         cx.signals.push(&control, self.mac);
     }
+}
+
+/// Lets the first packet of a flow leave for what credits have left over, since it is the flow's turn.
+pub(super) fn take_turn(flow: &mut SendFlow, cx: &mut SendCx<'_>) {
+    with_small(flow, cx, Small::take_turn);
+    flow.settle(cx);
+}
+
+/// Returns the bytes on the wire of the small packet that stands first in a flow, if one does.
+pub(super) fn first_small(flow: &SendFlow, settings: &SendSettings) -> Option<u32> {
+    small_of(&flow.held, flow.mode == Mode::Controlled, settings)
+}
+
+/// Runs `input` on what a flow knows of its small packets.
+fn with_small(
+    flow: &mut SendFlow,
+    cx: &mut SendCx<'_>,
+    input: impl FnOnce(&mut Small, &mut Flow<'_>, &mut SendCx<'_>),
+) {
+    let SendFlow { key, held, gate, ecn, mode, small, .. } = flow;
+    let is_controlled = *mode == Mode::Controlled;
+    input(small, &mut Flow { key: *key, held, gate, ecn: *ecn, is_controlled }, cx);
 }

@@ -3,7 +3,8 @@
 use super::Host;
 use super::counters::{Plain, Refusal};
 use super::peers::Runs;
-use super::sender::{Mode, SendCx, SendFlow};
+use super::sender::{Mode, SendFlow, first_small, take_turn};
+use super::surroundings::SendCx;
 use super::table::Slot;
 use crate::datapath::Actions;
 use crate::wire::{Control, FlowKey, Kind, MacAddr, Segment};
@@ -74,10 +75,10 @@ impl Host {
     fn spend_leftover(&mut self, to: Ipv4Addr, now: Time, actions: &mut Actions) {
         while let Some(key) = self.peers.get(to).and_then(|peer| peer.leftover.first()) {
             let slot = self.senders.find(&key);
-            let flow = slot.and_then(|slot| self.senders.get_mut(slot)).filter(|flow| flow.in_line);
+            let flow = slot.and_then(|slot| self.senders.get_mut(slot)).filter(|flow| flow.small.in_line);
             let small = flow.and_then(|flow| {
-                let small = flow.first_small(&self.send);
-                flow.in_line = small.is_some();
+                let small = first_small(flow, &self.send);
+                flow.small.in_line = small.is_some();
                 small
             });
             let Some(peer) = self.peers.get_mut(to) else { return };
@@ -86,7 +87,7 @@ impl Host {
             }
             peer.leftover.pop();
             if let Some(slot) = slot.filter(|_| small.is_some()) {
-                self.with_sender(slot, now, actions, SendFlow::take_turn);
+                self.with_sender(slot, now, actions, take_turn);
             }
         }
     }
