@@ -154,7 +154,7 @@ def judge(results: Results, runs: dict[tuple[str, str], list[Run]]) -> None:
 
 
 def notes(results: Results) -> list[str]:
-    """What the paper's rule would give."""
+    """A sentence that compares the rates with those of the rule of the paper."""
     rows = {(row[0], row[1]): float(row[4] or 0) for row in results.tables["small"].rows}
     paper = TRANSPORTS[2][0]
     gains = [
