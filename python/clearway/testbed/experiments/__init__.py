@@ -17,6 +17,7 @@ NAMES = (
     "pac",
     "applications",
     "small",
+    "matrix",
     "gigabit",
     "prediction",
     "soak",
