@@ -68,9 +68,19 @@ impl Leftover {
         self.line.front().copied()
     }
 
+    /// Returns the number of flows that wait.
+    pub fn len(&self) -> usize {
+        self.line.len()
+    }
+
     /// Returns true if so many flows wait that those who asked for credits bring enough for the others as well.
     pub fn is_crowded(&self) -> bool {
-        self.line.len() > ASKING
+        self.len() > ASKING
+    }
+
+    /// Takes a flow out of the line whose small packet left by another way.
+    pub fn leave(&mut self, flow: &FlowKey) {
+        self.line.retain(|other| other != flow);
     }
 
     /// Takes the flow out of the line whose turn it was.

@@ -57,7 +57,7 @@ use clearway_proto::{AnyTransport, mix};
 use clearway_units::{Span, Time};
 use counters::{Counters, Plain, Refusal};
 use credits::CreditQueue;
-use leftover::{Leftover, wire};
+use leftover::wire;
 use peers::{Allowance, Peers, Runs};
 use receiver::{ReceiveFlow, ReceiveSettings};
 use sender::{Mode, SendFlow};
@@ -89,8 +89,6 @@ pub struct Host {
     lines: Allowance,
     credits: CreditQueue,
     signals: SignalQueue,
-    /// What is left over of credits of hosts that the table of other hosts has lost: nothing.
-    nothing: Leftover,
     counters: Counters,
     seed: u64,
     /// The number of flows so far.
@@ -153,7 +151,6 @@ impl Host {
             lines: Allowance::of_lines(),
             credits: CreditQueue::new(config.rate, shaping, capacity),
             signals: SignalQueue::new(config.address, config.rate, shaping),
-            nothing: Leftover::default(),
             counters: Counters::default(),
             seed,
             serial: 0,

@@ -2,6 +2,7 @@
 
 use super::Host;
 use super::counters::{Plain, Refusal};
+use super::leftover::Leftover;
 use super::peers::Runs;
 use super::sender::{Mode, SendFlow, first_small, take_turn};
 use super::surroundings::SendCx;
@@ -49,9 +50,15 @@ impl Host {
         let flow = self.senders.get_mut(slot)?;
         let (key, counters, signals) = (flow.key(), &mut self.counters, &mut self.signals);
         let peer = self.peers.get_mut(key.destination);
-        let leftover = peer.map_or(&mut self.nothing, |peer| &mut peer.leftover);
+        // A host to which there is a flow is in the table; without it nothing would be left over.
+        let mut nothing = Leftover::default();
+        let leftover = peer.map_or(&mut nothing, |peer| &mut peer.leftover);
         let mut cx = SendCx { settings: &self.send, counters, actions, signals, leftover, now };
         let result = input(flow, &mut cx);
+        if flow.small.in_line && first_small(flow, &self.send).is_none() {
+            flow.small.in_line = false;
+            cx.leftover.leave(&key);
+        }
         if flow.take_unanswered()
             && let Some(peer) = self.peers.get_mut(key.destination)
             && peer.heard.is_none_or(|heard| now.saturating_since(heard) >= self.config.params.silence)
@@ -74,21 +81,14 @@ impl Host {
     /// Lets small packets to a host leave for what its credits have left over, flow by flow.
     fn spend_leftover(&mut self, to: Ipv4Addr, now: Time, actions: &mut Actions) {
         while let Some(key) = self.peers.get(to).and_then(|peer| peer.leftover.first()) {
-            let slot = self.senders.find(&key);
-            let flow = slot.and_then(|slot| self.senders.get_mut(slot)).filter(|flow| flow.small.in_line);
-            let small = flow.and_then(|flow| {
-                let small = first_small(flow, &self.send);
-                flow.small.in_line = small.is_some();
-                small
-            });
+            let Some(slot) = self.senders.find(&key) else { return };
+            let small = self.senders.get(slot).and_then(|flow| first_small(flow, &self.send));
             let Some(peer) = self.peers.get_mut(to) else { return };
             if small.is_some_and(|wire| wire > peer.leftover.bytes()) {
                 return;
             }
             peer.leftover.pop();
-            if let Some(slot) = slot.filter(|_| small.is_some()) {
-                self.with_sender(slot, now, actions, take_turn);
-            }
+            self.with_sender(slot, now, actions, take_turn);
         }
     }
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clearway.testbed.daemon import Daemon
-from clearway.testbed.experiment import Context, Experiment, Measured, jain, measure
+from clearway.testbed.experiment import COLUMNS, Context, Experiment, Measured, measure, row
 from clearway.testbed.network import Host, Network, Shape
 from clearway.testbed.results import Cell, Results, Table
-from clearway.testbed.shares import CREDITED, UNDERNEATH
 from clearway.testbed.traffic import Flow
 from clearway.testbed.variants import DCTCP, EXPRESSPASS, Variant
 
@@ -59,7 +58,7 @@ def run(cx: Context, results: Results) -> None:
                     return [Flow(net.hosts[1], net.hosts[0], connections, duration_s=cx.seconds(6), omit_s=1)]
 
                 one = measure(cx, beneath(control, offloads), SHAPE, flows)
-                rows.append(row(one, control, offloads))
+                rows.append([control, offloads, *cells(one)])
                 if offloads == OFF:
                     share = one.goodput_bps / SHAPE.ideal_goodput_bps
                     least[control] = min(share, least.get(control, share))
@@ -74,48 +73,20 @@ def run(cx: Context, results: Results) -> None:
         "Two hosts at one switch, all connections in one direction, under ExpressPass. TSO, GSO and GRO of both hosts "
         "are on before the daemons start; the rows tell whether these switched them off, as by default, or kept them "
         '("--offloads keep"). Queues are in packets.',
-        list(COLUMNS),
+        ["ExpressPass over", "offloads", *KEPT_COLUMNS],
         rows,
     )
 
 
-COLUMNS = (
-    "ExpressPass over",
-    "offloads",
-    "connections",
-    CREDITED,
-    UNDERNEATH,
-    "goodput, Mbit/s",
-    "of its ideal, %",
-    "Jain's index",
-    "queue p99",
-    "largest queue",
-    "data dropped",
-    "sent again",
-    "daemon at the receiver, % of a CPU",
-    "daemon at the sender, %",
-)
+#: The columns of tables of long flows that are left out: queues are short, and all rows are of one transport.
+LEFT_OUT = ("transport", "queue p50", "RTT of TCP, ms")
+KEPT_COLUMNS = [column for column in COLUMNS if column not in LEFT_OUT]
 
 
-def row(one: Measured, control: str, offloads: str) -> list[Cell]:
-    """A measurement as a row under `COLUMNS`."""
-    receiver, sender = (share * 100 for share in one.daemons_cpu)
-    return [
-        control,
-        offloads,
-        len(one.each_bps),
-        one.credited,
-        one.underneath,
-        one.goodput_bps / 1e6,
-        one.goodput_bps / SHAPE.ideal_goodput_bps * 100,
-        jain(one.each_bps),
-        one.queue.percentile(99),
-        one.queue.largest(),
-        one.dropped,
-        one.retransmitted,
-        receiver,
-        sender,
-    ]
+def cells(one: Measured) -> list[Cell]:
+    """A measurement under `KEPT_COLUMNS`."""
+    found = dict(zip(COLUMNS, row(one, SHAPE), strict=True))
+    return [found[column] for column in KEPT_COLUMNS]
 
 
 EXPERIMENT = Experiment(

@@ -159,6 +159,23 @@ fn of_many_flows_with_small_packets_eight_ask_at_once_and_the_others_a_milliseco
 }
 
 #[test]
+fn flows_that_end_while_they_wait_leave_the_line() {
+    let mut net = net(1538);
+    let places = open_idle(&mut net, 12);
+    (0..8).for_each(|_| net.hold(0, places[0], ACK, 90));
+    net.way.loss = 1.0;
+    places.iter().for_each(|place| net.hold(0, *place, ACK, 110));
+    let line = |net: &mut Net| net.host(0).peers.get(address(1)).unwrap().leftover.len();
+    assert_eq!(line(&mut net), 12);
+    for port in 0..11 {
+        net.cross(0, 1, segment(key(0, 1, 1000 + port), RST, 0));
+    }
+    assert_eq!((line(&mut net), net.nodes[0].held.len()), (1, 1), "they hold nothing");
+    net.run_for(ms(500));
+    assert_eq!((line(&mut net), net.nodes[0].held.len()), (0, 0), "the last one is plain TCP");
+}
+
+#[test]
 fn a_flow_that_has_become_plain_tcp_neither_waits_nor_stands_in_the_way_of_others() {
     let mut net = net(1538);
     let places = open_idle(&mut net, 2);
