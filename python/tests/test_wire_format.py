@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import socket
 import struct
 import subprocess
 from pathlib import Path
@@ -16,6 +17,7 @@ from clearway.traces import DISSECTOR
 PAGE = (REPOSITORY / "docs" / "reference" / "wire-format.md").read_text("utf-8")
 LINK = bytes.fromhex("020000000002020000000001")
 SOURCE, DESTINATION = bytes([10, 0, 0, 2]), bytes([10, 0, 0, 1])
+SOURCE6, DESTINATION6 = (socket.inet_pton(socket.AF_INET6, f"fd00:a:b:c::{host}") for host in (2, 1))
 COOKIE = 0x0123456789ABCDEF
 KINDS = {"credit-request": 4, "credit-stop": 5, "accept": 6, "stopped": 7, "credit": 9, "cnp": 10}
 
@@ -25,6 +27,20 @@ def control(kind: str, number: int = 0, value: int = 0, mtu: int = 0, flags: int
     head = struct.pack("!HBBBBI", 0x88B5, version, KINDS[kind], flags, 0, 7)
     flow = SOURCE + DESTINATION + struct.pack("!HH", 40_000, 5201)
     return LINK + head + flow + struct.pack("!QQQH", COOKIE, number, value, mtu)
+
+
+def control6(kind: str, number: int = 0, value: int = 0, mtu: int = 0, flags: int = 0) -> bytes:
+    """The same of the flow from [fd00:a:b:c::2]:40000 to [fd00:a:b:c::1]:5201."""
+    frame = bytearray(control(kind, number, value, mtu, flags, version=3))
+    frame[22:30] = SOURCE6[12:] + DESTINATION6[12:]
+    return bytes(frame) + (b"" if kind == "credit" else SOURCE6[:12] + DESTINATION6[:12])
+
+
+def data6(credit: int, dscp: int = 3, ecn: int = 0, flags: int = 0x18, label: int = 0xABCDE) -> bytes:
+    """A data packet of 100 B of that flow that spends a credit."""
+    ip = struct.pack("!IHBB", 6 << 28 | (dscp << 2 | ecn) << 20 | label, 120, 6, 64) + SOURCE6 + DESTINATION6
+    tcp = struct.pack("!HHIIBBHHH", 40_000, 5201, 1, 1, 0x50, flags, 502, 0, credit & 0xFFFF)
+    return LINK + b"\x86\xdd" + ip + tcp + bytes(100)
 
 
 def data(credit: int, dscp: int = 3, ecn: int = 0, fragment: int = 0x4000) -> bytes:
@@ -140,8 +156,9 @@ def test_unknown_versions_and_kinds_are_called_so_and_padding_and_short_frames_d
     unknown = bytearray(control("credit"))
     unknown[15] = 200
     frames = [
-        control("credit", version=3),
+        control("credit", version=4),
         bytes(unknown),
+        control6("accept")[:83],
         control("credit", 1) + bytes(100),
         control("credit", 1)[:40],
         control("credit", 1)[:15],
@@ -150,8 +167,9 @@ def test_unknown_versions_and_kinds_are_called_so_and_padding_and_short_frames_d
     rows = dissect(frames, tmp_path, fields)
     message = "Unknown version or kind"
     assert rows == [
-        {"clearway.version": "3", "_ws.expert.message": message},
+        {"clearway.version": "4", "_ws.expert.message": message},
         {"clearway.version": "2", "_ws.expert.message": message},
+        {},
         {"clearway.version": "2", "clearway.number": "1"},
         {},
         {},
@@ -164,3 +182,55 @@ def test_the_example_of_the_page_is_dissected_as_it_stands_there(tmp_path: Path)
     printed = tshark([frame], tmp_path / "example.pcap", "-O", "clearway")
     shown = printed[printed.index("Clearway, ") :].strip()
     assert shown == block("example dissected").strip()
+
+
+def test_frames_of_ipv6_show_their_flow_by_whole_addresses_and_credits_by_the_lower_bits(tmp_path: Path) -> None:
+    names = ["kind", "version", "flow.source6", "flow.destination6", "flow.source_low", "flow.destination_low"]
+    names += ["flow.source_port", "session", "number", "rate", "mtu"]
+    fields = [*(f"clearway.{name}" for name in names), "_ws.malformed", "_ws.lua.text"]
+    frames = [control6("credit-request", 1, 100, 1500), control6("accept", 0, 100, 1500), control6("credit", 11, 22)]
+    request, accept, credit = dissect([frame + bytes(3) for frame in frames], tmp_path, fields)
+    assert request == {
+        "clearway.kind": "credit-request",
+        "clearway.version": "3",
+        "clearway.flow.source6": "fd00:a:b:c::2",
+        "clearway.flow.destination6": "fd00:a:b:c::1",
+        "clearway.flow.source_port": "40000",
+        "clearway.session": "7",
+        "clearway.rate": "100",
+        "clearway.mtu": "1500",
+    }
+    assert accept["clearway.flow.source6"] == "fd00:a:b:c::2"
+    assert credit == {
+        "clearway.kind": "credit",
+        "clearway.version": "3",
+        "clearway.flow.source_low": "00:00:00:02",
+        "clearway.flow.destination_low": "00:00:00:01",
+        "clearway.flow.source_port": "40000",
+        "clearway.session": "7",
+        "clearway.number": "11",
+    }
+    info = tshark(frames, tmp_path / "info.pcap").splitlines()
+    assert "flow [fd00:a:b:c::2]:40000 > [fd00:a:b:c::1]:5201, session 7" in info[0]
+    assert "flow [..:0:2]:40000 > [..:0:1]:5201, session 7, number 11" in info[2]
+
+
+def test_scheduled_data_over_ipv6_shows_the_credit_that_it_spends(tmp_path: Path) -> None:
+    frames = [
+        data6(5),
+        control6("credit", 65_540),
+        data6(65_530),
+        data6(65_540, ecn=2),
+        data6(65_540, dscp=0),
+        data6(65_540, flags=0x38),
+    ]
+    rows = dissect(frames, tmp_path, ["clearway.credit", "clearway.credit.low", "clearway.kind", "_ws.lua.text"])
+    kind = {"clearway.kind": "data"}
+    assert rows == [
+        {"clearway.credit.low": "5", **kind},
+        {"clearway.kind": "credit"},
+        {"clearway.credit.low": "65530", "clearway.credit": "65530", **kind},
+        {"clearway.credit.low": "4", "clearway.credit": "65540", **kind},
+        kind,
+        kind,
+    ]

@@ -6,6 +6,8 @@
 
 use crate::wire::{MacAddr, Segment};
 use clearway_units::Time;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 /// The number by which the kernel names a packet that it holds for us (`packet_id` of NFQUEUE).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -25,16 +27,17 @@ pub enum Direction {
 pub enum Verdict {
     /// The packet leaves as it is.
     Accept,
-    /// The packet leaves with other fields of its IPv4 header: [`Stamp`].
+    /// The packet leaves with other fields of its headers: [`Stamp`].
     Stamped(Stamp),
     /// The packet is dropped.
     Drop,
 }
 
-/// The fields of the IPv4 header that scheduled data carries.
+/// The fields that scheduled data carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
-    /// The identification: the lower 16 bits of the number of the credit that the packet spends.
+    /// The identification of the IPv4 header, or the urgent pointer over IPv6: the lower 16 bits of the number of the credit
+    /// that the packet spends.
     pub id: u16,
     /// If true, the packet takes part in ECN (codepoint ECT(0)); else its ECN field stays.
     pub ecn: bool,
@@ -51,12 +54,45 @@ pub struct Actions {
     pub frames: Vec<Frame>,
 }
 
-/// The length of a control frame in bytes, from its destination address to its last byte: the least of Ethernet,
-/// without the frame check sequence.
+/// The length in bytes of control frames of IPv4 flows, and of credits of all flows, from the destination address to the last
+/// byte: the least of Ethernet, without the frame check sequence.
 pub const FRAME_LEN: usize = 60;
+/// The length in bytes of the longest control frame: one of an IPv6 flow that has both addresses whole.
+pub const FRAME_MAX: usize = 84;
 
 /// A control frame of our own, whole: Ethernet header and [`crate::wire::Control`].
-pub type Frame = [u8; FRAME_LEN];
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Frame {
+    bytes: [u8; FRAME_MAX],
+    len: u8,
+}
+
+impl Frame {
+    /// Makes a frame of zeroes. A length above [`FRAME_MAX`] is taken for that.
+    pub fn zeroes(len: usize) -> Frame {
+        Frame { bytes: [0; FRAME_MAX], len: len.min(FRAME_MAX) as u8 }
+    }
+}
+
+impl Deref for Frame {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+impl DerefMut for Frame {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[..usize::from(self.len)]
+    }
+}
+
+impl fmt::Debug for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
 
 impl Actions {
     /// Removes all actions.

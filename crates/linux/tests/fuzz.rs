@@ -40,11 +40,16 @@ mod wire;
 const SEGMENT: &[u8] = b"\x45\0\0\x38\0\x01\x40\0\x40\x06\0\0\x0a\0\0\x01\x0a\0\0\x02\
     \x04\xd2\x16\x2e\0\0\0\x01\0\0\0\x02\x80\x10\x01\0\0\0\0\0\x01\x01\x08\x0a\0\0\0\x07\0\0\0\x08data";
 
-/// A credit as a frame.
-fn credit() -> Vec<u8> {
-    let segment = Segment::parse(SEGMENT).expect("a segment");
+/// The same over IPv6.
+const SEGMENT6: &[u8] =
+    b"\x60\0\0\0\0\x24\x06\x40\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02\
+    \x04\xd2\x16\x2e\0\0\0\x01\0\0\0\x02\x80\x10\x01\0\0\0\0\0\x01\x01\x08\x0a\0\0\0\x07\0\0\0\x08data";
+
+/// A credit or another frame for the flow of a segment.
+fn frame(kind: Kind, segment: &[u8]) -> Vec<u8> {
+    let segment = Segment::parse(segment).expect("a segment");
     let control = Control {
-        kind: Kind::Credit,
+        kind,
         flow: segment.flow,
         session: 7,
         cookie: 9,
@@ -56,10 +61,14 @@ fn credit() -> Vec<u8> {
     control.to_frame(MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2])).to_vec()
 }
 
-/// Random bytes, or a credit or a segment with some of its bytes changed.
+/// Random bytes, or a credit, a request or a segment with some of its bytes changed.
 fn frames() -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((any::<Index>(), any::<u8>()), 0..4);
-    let changed = (prop::sample::select(vec![credit(), SEGMENT.to_vec()]), changes);
+    let mut true_ones = vec![SEGMENT.to_vec(), SEGMENT6.to_vec()];
+    for segment in [SEGMENT, SEGMENT6] {
+        true_ones.extend([Kind::Credit, Kind::Request].map(|kind| frame(kind, segment)));
+    }
+    let changed = (prop::sample::select(true_ones), changes);
     let changed = changed.prop_map(|(mut bytes, changes)| {
         changes.iter().for_each(|(at, byte)| *at.get_mut(&mut bytes) = *byte);
         bytes
@@ -74,10 +83,14 @@ fn sequences() -> impl Strategy<Value = Vec<u8>> {
 
 #[test]
 fn the_bytes_that_are_changed_are_a_credit_and_a_segment_before() {
-    let read = Control::parse(&credit()).unwrap().2;
-    assert_eq!((read.kind, read.session, read.number), (Kind::Credit, 7, 5));
-    let segment = Segment::parse(SEGMENT).unwrap();
-    assert_eq!((segment.payload, segment.seq, segment.timestamps.is_some()), (4, 1, true));
+    for bytes in [SEGMENT, SEGMENT6] {
+        let segment = Segment::parse(bytes).unwrap();
+        assert_eq!((segment.payload, segment.seq, segment.timestamps.is_some()), (4, 1, true));
+        for kind in [Kind::Credit, Kind::Request] {
+            let read = Control::parse(&frame(kind, bytes)).unwrap().2;
+            assert_eq!((read.kind, read.session, read.number), (kind, 7, 5));
+        }
+    }
 }
 
 proptest! {

@@ -17,6 +17,8 @@ use clearway_units::{Bytes, Rate, Span, Time};
 use std::collections::{HashMap, VecDeque};
 
 const RECORDING: &[u8] = include_bytes!("recordings/receiver.rec");
+/// A recording of another exchange, of 150 KB over IPv6.
+const RECORDING6: &[u8] = include_bytes!("recordings/receiver6.rec");
 /// The size of a control frame on the wire in bytes.
 const CONTROL_WIRE: u32 = 84;
 
@@ -248,4 +250,18 @@ fn a_host_does_again_what_it_did_on_the_testbed() {
     let summary = summary.unwrap_or_else(|other| panic!("{other}"));
     assert!(summary.frames > 170, "a credit for each packet of 250 KB: {summary:?}");
     assert!(!summary.is_cut_off);
+}
+
+#[test]
+fn a_host_does_again_what_it_did_on_the_testbed_over_ipv6() {
+    let summary = replay(Recording::open(RECORDING6).unwrap()).unwrap();
+    let summary = summary.unwrap_or_else(|other| panic!("{other}"));
+    assert!(summary.frames > 105 && !summary.is_cut_off, "a credit for each packet of 150 KB: {summary:?}");
+    let entries: Vec<Entry> = Recording::open(RECORDING6).unwrap().map(Result::unwrap).collect();
+    let sent: Vec<&[u8]> =
+        entries.iter().flat_map(|entry| entry.actions.frames.iter().map(|frame| &**frame)).collect();
+    let kinds: Vec<(usize, Kind)> =
+        sent.iter().map(|frame| (frame.len(), Control::parse(frame).unwrap().2.kind)).collect();
+    assert!(kinds.iter().all(|(len, kind)| *len == if *kind == Kind::Credit { 60 } else { 84 }), "{kinds:?}");
+    assert!(sent.iter().all(|frame| frame[14] == 3));
 }

@@ -1,6 +1,7 @@
 -- Wireshark dissector of Clearway's own headers: credits and the data that they schedule (ExpressPass and its relatives),
 -- HPCC's telemetry in RoCEv2, RCP's option in TCP. Version 1 of the format is that of the simulator's traces
--- (docs/how-to/traces.md), version 2 that of the Linux datapath (docs/reference/wire-format.md).
+-- (docs/how-to/traces.md), versions 2 and 3 those of the Linux datapath for flows over IPv4 and IPv6
+-- (docs/reference/wire-format.md).
 --
 --   wireshark -X lua_script:clearway.lua trace-incast.pcapng
 --   tshark -X lua_script:clearway.lua -r trace-incast.pcapng -Y 'clearway.kind == "credit"'
@@ -8,11 +9,13 @@
 
 local VERSION = 1
 local VERSION_LINUX = 2
+local VERSION_IPV6 = 3
 local ETHERTYPE = 0x88b5 -- IEEE 802's first EtherType for local experiments
 local ROCE_PORT = 4791
 local MAGIC = 0x4357 -- "CW"
 local SCHEDULED = 3 -- the differentiated services codepoint of data that spends a credit on Linux
 local DONT_FRAGMENT = 0x4000
+local URG = 0x20
 
 local clearway = Proto("clearway", "Clearway")
 local fields = clearway.fields
@@ -68,6 +71,11 @@ end
 -- The control frames of the Linux datapath, beside the fields that both versions have.
 fields.source = ProtoField.ipv4("clearway.flow.source", "Sender of the flow")
 fields.destination = ProtoField.ipv4("clearway.flow.destination", "Receiver of the flow")
+fields.source6 = ProtoField.ipv6("clearway.flow.source6", "Sender of the flow")
+fields.destination6 = ProtoField.ipv6("clearway.flow.destination6", "Receiver of the flow")
+fields.source_low = ProtoField.bytes("clearway.flow.source_low", "Lower 32 bits of the sender's address", base.COLON)
+fields.destination_low =
+  ProtoField.bytes("clearway.flow.destination_low", "Lower 32 bits of the receiver's address", base.COLON)
 fields.source_port = ProtoField.uint16("clearway.flow.source_port", "TCP port at the sender")
 fields.destination_port = ProtoField.uint16("clearway.flow.destination_port", "TCP port at the receiver")
 fields.wants_ecn = ProtoField.bool("clearway.flags.wants_ecn", "The receiver wants ECN-capable data", 8, nil, 0x01)
@@ -174,24 +182,60 @@ local CONTROLS = {
   [10] = { "cnp" },
 }
 local CONTROL_LEN = 46
+-- Bytes behind those, in frames of IPv6 flows that are no credits: the upper 96 bits of both addresses.
+local CREDIT, UPPER_LEN = 9, 12
 
 -- The number of the newest credit that the capture has of each flow, and the credits that packets spent, by the number of
--- the frame: a packet has only the lower 16 bits of the number.
+-- the frame: a packet has only the lower 16 bits of the number. Flows go by the lower 32 bits of their addresses and by
+-- their ports, since a credit over IPv6 has no more.
 local newest, spent = {}, {}
 
--- The name of a flow: two addresses and two ports, each a range of the buffer.
+-- The key of a flow: the lower 32 bits of two addresses and two ports, each a range of the buffer.
+local function flow_key(source, source_port, destination, destination_port)
+  return string.format("%d:%d>%d:%d", source:uint(), source_port:uint(), destination:uint(), destination_port:uint())
+end
+
+-- The name of a flow as people write it.
 local function flow_name(source, source_port, destination, destination_port)
-  return string.format("%s:%d > %s:%d", tostring(source:ipv4()), source_port:uint(), tostring(destination:ipv4()),
-    destination_port:uint())
+  return string.format("%s:%d > %s:%d", source, source_port:uint(), destination, destination_port:uint())
+end
+
+-- An address of IPv6 in brackets, of a text or of the lower 32 bits in a buffer.
+local function bracketed(text) return "[" .. text .. "]" end
+local function lower(range) return string.format("[..:%x:%x]", range(0, 2):uint(), range(2, 2):uint()) end
+
+-- Shows the addresses of the flow in a control frame, and returns them as texts.
+local function add_addresses(buffer, subtree, is_ipv6)
+  local source, destination = buffer(8, 4), buffer(12, 4)
+  if not is_ipv6 then
+    subtree:add(fields.source, source)
+    subtree:add(fields.destination, destination)
+    return tostring(source:ipv4()), tostring(destination:ipv4())
+  end
+  if buffer(1, 1):uint() == CREDIT then
+    subtree:add(fields.source_low, source)
+    subtree:add(fields.destination_low, destination)
+    return lower(source), lower(destination)
+  end
+  -- The parts of an address lie apart, so they are joined in a buffer of their own.
+  local function whole(field, name, low, upper_at)
+    local bytes = buffer(upper_at, UPPER_LEN):bytes()
+    bytes:append(low:bytes())
+    local address = bytes:tvb(name)(0, 16)
+    subtree:add(field, address)
+    return bracketed(tostring(address:ipv6()))
+  end
+  return whole(fields.source6, "Sender of the flow", source, CONTROL_LEN),
+    whole(fields.destination6, "Receiver of the flow", destination, CONTROL_LEN + UPPER_LEN)
 end
 
 -- A control frame of the Linux datapath.
 local function dissect_control(buffer, pinfo, subtree, kind)
+  local is_ipv6 = buffer(0, 1):uint() == VERSION_IPV6
   subtree:add(fields.kind, buffer(1, 1), kind[1])
   if kind[1] == "accept" then subtree:add(fields.wants_ecn, buffer(2, 1)) end
   subtree:add(fields.session, buffer(4, 4))
-  subtree:add(fields.source, buffer(8, 4))
-  subtree:add(fields.destination, buffer(12, 4))
+  local source, destination = add_addresses(buffer, subtree, is_ipv6)
   subtree:add(fields.source_port, buffer(16, 2))
   subtree:add(fields.destination_port, buffer(18, 2))
   subtree:add(fields.cookie, buffer(20, 8))
@@ -200,11 +244,12 @@ local function dissect_control(buffer, pinfo, subtree, kind)
     local name = kind[place + 1]
     if name then subtree:add(fields[name], buffer(where[1], where[2])) end
   end
-  local flow = flow_name(buffer(8, 4), buffer(16, 2), buffer(12, 4), buffer(18, 2))
+  local flow = flow_name(source, buffer(16, 2), destination, buffer(18, 2))
   local more = ""
   if kind[2] then more = string.format(", %s %s", SHOWN[kind[2]], tostring(buffer(28, 8):uint64())) end
   if kind[1] == "credit" and not pinfo.visited then
-    newest[flow] = math.max(newest[flow] or 0, buffer(28, 8):uint64():tonumber())
+    local key = flow_key(buffer(8, 4), buffer(16, 2), buffer(12, 4), buffer(18, 2))
+    newest[key] = math.max(newest[key] or 0, buffer(28, 8):uint64():tonumber())
   end
   subtree:append_text(string.format(", %s of flow %s", kind[1], flow))
   pinfo.cols.info = string.format("%s, flow %s, session %d%s", kind[1], flow, buffer(4, 4):uint(), more)
@@ -214,6 +259,7 @@ end
 local VERSIONS = {
   [VERSION] = { HEADER_LEN, KINDS, dissect_simulated },
   [VERSION_LINUX] = { CONTROL_LEN, CONTROLS, dissect_control },
+  [VERSION_IPV6] = { CONTROL_LEN, CONTROLS, dissect_control },
 }
 
 function clearway.dissector(buffer, pinfo, tree)
@@ -221,6 +267,10 @@ function clearway.dissector(buffer, pinfo, tree)
   local version = VERSIONS[buffer(0, 1):uint()]
   local length = version and version[1] or 2
   if buffer:len() < length then return 0 end
+  if buffer(0, 1):uint() == VERSION_IPV6 and CONTROLS[buffer(1, 1):uint()] and buffer(1, 1):uint() ~= CREDIT then
+    length = CONTROL_LEN + 2 * UPPER_LEN
+    if buffer:len() < length then return 0 end
+  end
   local subtree = tree:add(clearway, buffer(0, length))
   pinfo.cols.protocol = "Clearway"
   subtree:add(fields.version, buffer(0, 1))
@@ -241,7 +291,8 @@ end
 DissectorTable.get("ethertype"):add(ETHERTYPE, clearway)
 
 -- The parts of ours in packets of TCP and RoCEv2 are read after Wireshark's own dissectors have named the rest. The bytes
--- are found from the start of the frame: Ethernet, IPv4 without options, and the header above.
+-- are found from the start of the frame: Ethernet, IPv4 without options or IPv6 without extension headers, and the header
+-- above.
 local parts = Proto("clearway_parts", "Clearway in other protocols")
 
 -- The kinds of RoCEv2's packets by their opcodes.
@@ -288,37 +339,45 @@ local function dissect_roce(buffer, pinfo, tree)
   pinfo.cols.info:set(info)
 end
 
--- The number of the credit that scheduled data of the Linux datapath spends: the codepoint 000011, DF, and no fragment.
-local function add_credit(buffer, pinfo, subtree)
-  if bit.rshift(buffer(15, 1):uint(), 2) ~= SCHEDULED or bit.band(buffer(20, 2):uint(), 0x7fff) ~= DONT_FRAGMENT then
-    return
+-- The number of the credit that scheduled data of the Linux datapath spends: over IPv4 the codepoint 000011, DF, and no
+-- fragment; over IPv6 the codepoint, and no flag URG. `tcp` is the place of the TCP header.
+local function add_credit(buffer, pinfo, subtree, tcp)
+  local class, field, source, destination
+  if buffer(12, 2):uint() == 0x0800 then
+    class, field, source, destination = buffer(15, 1):uint(), buffer(18, 2), buffer(26, 4), buffer(30, 4)
+    if bit.band(buffer(20, 2):uint(), 0x7fff) ~= DONT_FRAGMENT then return end
+  else
+    class = bit.band(bit.rshift(buffer(14, 2):uint(), 4), 0xff)
+    field, source, destination = buffer(tcp + 18, 2), buffer(34, 4), buffer(50, 4)
+    if bit.band(buffer(tcp + 13, 1):uint(), URG) ~= 0 then return end
   end
-  local low = buffer(18, 2):uint()
-  subtree:add(fields.credit_low, buffer(18, 2))
+  if bit.rshift(class, 2) ~= SCHEDULED then return end
+  local low = field:uint()
+  subtree:add(fields.credit_low, field)
   if not pinfo.visited then
-    local flow = flow_name(buffer(26, 4), buffer(34, 2), buffer(30, 4), buffer(36, 2))
-    local last = newest[flow]
+    local last = newest[flow_key(source, buffer(tcp, 2), destination, buffer(tcp + 2, 2))]
     if last then spent[pinfo.number] = last - (last - low) % 0x10000 end
   end
   local number = spent[pinfo.number]
   if number and number >= 0 then
-    subtree:add(fields.credit, buffer(18, 2), UInt64(number % 2^32, math.floor(number / 2^32))):set_generated()
+    subtree:add(fields.credit, field, UInt64(number % 2^32, math.floor(number / 2^32))):set_generated()
     subtree:append_text(string.format(", spends credit %d", number))
   end
 end
 
-local function dissect_tcp(buffer, pinfo, tree)
-  local length = bit.rshift(buffer(46, 1):uint(), 4) * 4
-  local flags = buffer(47, 1):uint()
+-- A segment whose TCP header stands at `tcp`, with `size` bytes from there on.
+local function dissect_tcp(buffer, pinfo, tree, tcp, size)
+  local length = bit.rshift(buffer(tcp + 12, 1):uint(), 4) * 4
+  local flags = buffer(tcp + 13, 1):uint()
   local is_syn, is_ack = bit.band(flags, 0x02) ~= 0, bit.band(flags, 0x10) ~= 0
-  local payload = buffer(16, 2):uint() - 20 - length
+  local payload = size - length
   local is_fin = bit.band(flags, 0x01) ~= 0
   local kind = is_syn and (is_ack and "syn-ack" or "syn") or ((payload > 0 or is_fin) and "data" or "ack")
   local subtree = tree:add(clearway)
   subtree:append_text(", " .. kind)
-  subtree:add(fields.kind, buffer(47, 1), kind)
-  add_credit(buffer, pinfo, subtree)
-  local at, stop = 54, 34 + length
+  subtree:add(fields.kind, buffer(tcp + 13, 1), kind)
+  add_credit(buffer, pinfo, subtree, tcp)
+  local at, stop = tcp + 20, tcp + length
   while at + 1 < stop do
     local option = buffer(at, 1):uint()
     if option == 0 then return end
@@ -333,12 +392,16 @@ local function dissect_tcp(buffer, pinfo, tree)
 end
 
 function parts.dissector(buffer, pinfo, tree)
-  if buffer:len() < 54 or buffer(12, 2):uint() ~= 0x0800 or buffer(14, 1):uint() ~= 0x45 then return end
+  if buffer:len() < 54 then return end
+  if buffer:len() >= 74 and buffer(12, 2):uint() == 0x86dd and buffer(20, 1):uint() == 6 then
+    return dissect_tcp(buffer, pinfo, tree, 54, buffer(18, 2):uint())
+  end
+  if buffer(12, 2):uint() ~= 0x0800 or buffer(14, 1):uint() ~= 0x45 then return end
   local protocol = buffer(23, 1):uint()
   if protocol == 17 and buffer(36, 2):uint() == ROCE_PORT then
     dissect_roce(buffer, pinfo, tree)
   elseif protocol == 6 then
-    dissect_tcp(buffer, pinfo, tree)
+    dissect_tcp(buffer, pinfo, tree, 34, buffer(16, 2):uint() - 20)
   end
 end
 

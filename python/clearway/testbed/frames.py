@@ -17,7 +17,8 @@ from clearway.testbed.network import Host
 from clearway.testbed.sockets import open_socket
 
 ETHERTYPE = 0x88B5
-VERSION = 2
+#: Versions of the format, of flows over IPv4 and over IPv6.
+VERSION, VERSION_IPV6 = 2, 3
 REQUEST, STOP, ACCEPT, STOPPED, CREDIT, CNP = 4, 5, 6, 7, 9, 10
 #: The layout behind the Ethernet header: version, kind, flags, zero, session, flow, cookie, number, value, MTU.
 BODY = struct.Struct("!BBBBI4s4sHHQQQH")
@@ -39,27 +40,41 @@ class Control:
     number: int = 0
     value: int = 0
     mtu: int = 1500
-    version: int = VERSION
+    #: The version that the frame names; `None` for that of the flow's addresses.
+    version: int | None = None
+
+    @property
+    def is_ipv6(self) -> bool:
+        """True if the flow is one over IPv6."""
+        return ":" in self.source
 
     def to_bytes(self) -> bytes:
-        """The whole frame, of 60 bytes."""
+        """The whole frame: of 60 bytes, or of 84 if it has both addresses of IPv6 whole, as all but credits have."""
         header = mac(self.to) + mac(self.sender) + ETHERTYPE.to_bytes(2, "big")
-        flow = (socket.inet_aton(self.source), socket.inet_aton(self.destination))
+        family = socket.AF_INET6 if self.is_ipv6 else socket.AF_INET
+        addresses = [socket.inet_pton(family, address) for address in (self.source, self.destination)]
+        flow = [address[-4:] for address in addresses]
+        version = self.version or (VERSION_IPV6 if self.is_ipv6 else VERSION)
         ports = (self.source_port, self.destination_port)
         rest = (self.cookie, self.number, self.value, self.mtu)
-        return header + BODY.pack(self.version, self.kind, 0, 0, self.session, *flow, *ports, *rest)
+        upper = b"" if self.kind == CREDIT else b"".join(address[:-4] for address in addresses)
+        return header + BODY.pack(version, self.kind, 0, 0, self.session, *flow, *ports, *rest) + upper
 
     @staticmethod
     def of_bytes(frame: bytes) -> Control:
-        """Reads a whole frame."""
+        """Reads a whole frame. A credit over IPv6 has the lower 32 bits of addresses alone; the others are zero."""
         version, kind, _, _, session, source, destination, *rest = BODY.unpack_from(frame, 14)
+        family = socket.AF_INET6 if version == VERSION_IPV6 else socket.AF_INET
+        if family == socket.AF_INET6:
+            upper = bytes(24) if kind == CREDIT else frame[60:84]
+            source, destination = upper[:12] + source, upper[12:] + destination
         source_port, destination_port, cookie, number, value, mtu = rest
         return Control(
             to=frame[:6].hex(":"),
             sender=frame[6:12].hex(":"),
             kind=kind,
-            source=socket.inet_ntoa(source),
-            destination=socket.inet_ntoa(destination),
+            source=socket.inet_ntop(family, source),
+            destination=socket.inet_ntop(family, destination),
             source_port=source_port,
             destination_port=destination_port,
             session=session,
@@ -113,7 +128,8 @@ class Tap:
         while (left := deadline - time.monotonic()) > 0:
             if select.select([self._socket], [], [], left)[0]:
                 frame = self._socket.recv(2048)
-                if len(frame) >= 60:
+                is_long = len(frame) > 15 and frame[14] == VERSION_IPV6 and frame[15] != CREDIT
+                if len(frame) >= (84 if is_long else 60):
                     yield Control.of_bytes(frame)
 
     def first(self, kind: int, seconds: float = 5.0) -> Control:

@@ -190,17 +190,6 @@ def test_offloads_that_stay_on_are_told_and_the_kernel_splits_large_packets_befo
     assert sent["credits_used_total"] > 1000
 
 
-def test_ipv6_passes_untouched(build: Build) -> None:
-    net = build(ipv6=True)
-    daemons = both(net.hosts)
-    moving = between(net, SIZE, ipv6=True).wait()
-    assert moving.stall_s < STALL_S
-    for daemon in daemons:
-        now = stats(daemon)
-        assert now["packets_held_total"] == now["requests_sent_total"] == now["credits_sent_total"] == 0
-    assert SIZE * 8 / (moving.arrivals[-1][0] - moving.began) > 0.7 * net.shape.plain_goodput_bps
-
-
 #: Makes the clock of the day jump by a day, forth and back, whenever a program reads it.
 JUMPING = """
 #define _GNU_SOURCE

@@ -52,8 +52,16 @@ def test_pac_goes_on_after_a_flap_of_the_link_a_pause_and_malformed_frames(build
     assert stats(daemon)["link_downs_total"] == 1
 
 
-def test_pac_leaves_ipv6_alone(build: Build) -> None:
+@pytest.mark.parametrize("ipv6", [False, True], ids=["IPv4", "IPv6"])
+def test_pac_holds_acknowledgements_of_either_version_of_ip_and_the_transfer_keeps_its_rate(
+    build: Build, ipv6: bool
+) -> None:
     net = build(ipv6=True)
     daemon = net.hosts[1].daemon(*PAC)
-    assert between(net, SIZE, ipv6=True).wait().stall_s < STALL_S
-    assert stats(daemon)['socket_packets_total{kind="packets_held"}'] == 0
+    moving = between(net, SIZE, ipv6=ipv6).wait()
+    assert moving.stall_s < STALL_S
+    assert moving.goodput_bps(moving.began, moving.arrivals[-1][0]) > 0.7 * net.shape.plain_goodput_bps
+    found = stats(daemon)
+    assert found["pac_data_bytes_total"] >= SIZE
+    assert found["pac_flows_opened_total"] == 1, "the answer to the SYN was held"
+    assert found["pac_held_total"] > 1000 >= 100 * found["pac_overdue_total"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from clearway.testbed.exchange import Exchange
 from clearway.testbed.traffic import Sink, Source
 from testbed.conftest import Build
 
@@ -20,17 +21,15 @@ def replay(clearwayd: str, file: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([clearwayd, "replay", str(file)], capture_output=True, text=True, timeout=60, check=False)
 
 
-@pytest.mark.parametrize("transport", ["expresspass", "ec4"])
+@pytest.mark.parametrize(("transport", "ipv6"), [("expresspass", False), ("ec4", False), ("expresspass", True)])
 def test_a_recorded_transfer_replayed_gives_the_same_verdicts_and_frames(
-    build: Build, clearwayd: str, tmp_path: Path, transport: str
+    build: Build, clearwayd: str, tmp_path: Path, transport: str, ipv6: bool
 ) -> None:
-    sender, receiver = build().hosts
+    sender, receiver = build(ipv6=ipv6).hosts
     files = [tmp_path / f"{host.name}.rec" for host in (sender, receiver)]
     words = ("host", "--dev", "eth0", "--rate", "100Mbps", "--transport", transport, "--record")
     daemons = [host.daemon(*words, str(file)) for host, file in zip((sender, receiver), files, strict=True)]
-    sink = Sink(receiver)
-    source = Source(sender, sink, 1_000_000)
-    assert source.wait()["same"]
+    Exchange(sender, receiver, 1_000_000, ipv6=ipv6).wait()
     for daemon in daemons:
         daemon.stop()
     counts = []

@@ -67,8 +67,8 @@ reasons! {
         NoAddress = "no_address",
         /// The packet is larger than the MTU, because offloads are on.
         Oversized = "oversized",
-        /// The packet has no DF, so the number of a credit has no place in it.
-        NoPlace = "may_be_fragmented",
+        /// The packet has no DF, or has URG over IPv6, so the number of a credit has no place in it.
+        NoPlace = "no_place",
         /// The datapath ended, or the NIC went down.
         Released = "released",
     }

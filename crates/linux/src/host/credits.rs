@@ -3,7 +3,7 @@
 use super::table::Slot;
 use clearway_proto::port::{CreditLimiter, CreditRoom, CreditShaping};
 use clearway_units::{Rate, Time};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 /// The size of a credit on the wire, in bytes, preamble and gap included.
 const CREDIT_WIRE: u32 = 84;
@@ -16,7 +16,7 @@ pub(super) struct Waiting {
     /// The number of the flow, which no other flow ever has.
     pub serial: u64,
     /// The host that the credit goes to.
-    pub peer: Ipv4Addr,
+    pub peer: IpAddr,
     /// True if data of the flow has spent a credit before.
     pub is_proven: bool,
     /// The session of the credit.
@@ -108,13 +108,14 @@ impl CreditQueue {
 mod tests {
     use super::*;
     use clearway_units::Span;
+    use std::net::Ipv4Addr;
 
     fn queue() -> CreditQueue {
         CreditQueue::new(Rate::mbps(100), CreditShaping::PAPER, 8)
     }
 
     fn credit(peer: u8, number: u64) -> Waiting {
-        let peer = Ipv4Addr::new(10, 0, 0, peer);
+        let peer = Ipv4Addr::new(10, 0, 0, peer).into();
         Waiting { slot: 0, serial: 1, peer, is_proven: true, session: 1, number }
     }
 
@@ -142,7 +143,10 @@ mod tests {
             queue.push(Waiting { is_proven: false, ..credit(1 + number as u8 % 2, number) });
         }
         assert_eq!(queue.len(), 8);
-        assert_eq!(queue.waiting.iter().filter(|waiting| waiting.peer.octets()[3] == 1).count(), 4);
+        assert_eq!(
+            queue.waiting.iter().filter(|waiting| waiting.peer == Ipv4Addr::new(10, 0, 0, 1)).count(),
+            4
+        );
     }
 
     #[test]

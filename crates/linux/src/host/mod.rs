@@ -62,6 +62,7 @@ use peers::{Allowance, Peers, Runs};
 use receiver::{ReceiveFlow, ReceiveSettings};
 use sender::{Mode, SendFlow};
 use signals::SignalQueue;
+use std::collections::HashMap;
 use std::hash::Hasher;
 use surroundings::SendSettings;
 use table::{Slot, Table};
@@ -82,6 +83,8 @@ pub struct Host {
     receive: ReceiveSettings,
     senders: Table<SendFlow>,
     receivers: Table<ReceiveFlow>,
+    /// The places of the flows over IPv6 that are sent, by their cookies: the addresses in a credit are not whole.
+    cookies: HashMap<u64, Slot>,
     peers: Peers,
     /// The flows from all hosts without data that may get credits.
     unproven: Allowance,
@@ -146,6 +149,7 @@ impl Host {
             receive,
             senders: Table::new(limit),
             receivers: Table::new(limit),
+            cookies: HashMap::new(),
             peers: Peers::new(limit),
             unproven: Allowance::of_all(),
             lines: Allowance::of_lines(),
@@ -205,7 +209,7 @@ impl Host {
     }
 
     /// Records that a host runs Clearway, and compares its MTU with ours.
-    fn hear(&mut self, address: std::net::Ipv4Addr, control: &Control, now: Time) {
+    fn hear(&mut self, address: std::net::IpAddr, control: &Control, now: Time) {
         let Some(peer) = self.peers.get_mut(address) else { return };
         if peer.runs != Runs::Clearway && self.lines.take(now) {
             tracing::info!(peer = %address, "the host runs Clearway");
@@ -337,7 +341,7 @@ impl Datapath for Host {
         if !is_data && !is_end || segment.flags.syn() {
             return actions.verdicts.push((id, Verdict::Accept));
         }
-        if segment.ip_len > self.config.mtu || !segment.dont_fragment {
+        if segment.ip_len > self.config.mtu || !segment.has_place {
             let is_oversized = segment.ip_len > self.config.mtu;
             let reason = if is_oversized { Plain::Oversized } else { Plain::NoPlace };
             self.counters.plain_packet(reason, segment.payload);

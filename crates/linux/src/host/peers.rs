@@ -4,7 +4,7 @@ use super::leftover::Leftover;
 use crate::wire::MacAddr;
 use clearway_units::{Span, Time};
 use std::collections::HashMap;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 /// Permissions for what others can cause: so many at once, and so many more per second. For flows that get credits
 /// before they send data, which give their permission back with that, and for lines in the log.
@@ -127,7 +127,7 @@ impl Peer {
 /// The table of other hosts, which is bounded.
 #[derive(Debug)]
 pub(super) struct Peers {
-    by_address: HashMap<Ipv4Addr, Peer>,
+    by_address: HashMap<IpAddr, Peer>,
     limit: usize,
 }
 
@@ -138,18 +138,18 @@ impl Peers {
     }
 
     /// Returns a host.
-    pub fn get_mut(&mut self, address: Ipv4Addr) -> Option<&mut Peer> {
+    pub fn get_mut(&mut self, address: IpAddr) -> Option<&mut Peer> {
         self.by_address.get_mut(&address)
     }
 
     /// Returns a host.
-    pub fn get(&self, address: Ipv4Addr) -> Option<&Peer> {
+    pub fn get(&self, address: IpAddr) -> Option<&Peer> {
         self.by_address.get(&address)
     }
 
     /// Records the Ethernet address by which a host is reached. An address from packets that this host sent is sure,
     /// and replaces any other. Returns `None` if the table is full.
-    pub fn learn(&mut self, address: Ipv4Addr, mac: MacAddr, is_sure: bool, now: Time) -> Option<&mut Peer> {
+    pub fn learn(&mut self, address: IpAddr, mac: MacAddr, is_sure: bool, now: Time) -> Option<&mut Peer> {
         if self.by_address.len() >= self.limit && !self.by_address.contains_key(&address) {
             return None;
         }
@@ -187,8 +187,9 @@ impl Peers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv4Addr;
 
-    const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+    const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
     const MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
     const OTHER: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
 
@@ -228,7 +229,7 @@ mod tests {
     #[test]
     fn the_table_is_bounded_and_forgets_hosts_without_flows() {
         let mut peers = Peers::new(2);
-        let address = |last| Ipv4Addr::new(10, 0, 0, last);
+        let address = |last| Ipv4Addr::new(10, 0, 0, last).into();
         peers.learn(address(1), MAC, true, Time::ZERO).unwrap().sends = 1;
         peers.learn(address(2), MAC, true, Time::ZERO).unwrap();
         assert!(peers.learn(address(3), MAC, true, Time::ZERO).is_none());

@@ -18,10 +18,13 @@ const MOVE: Span = Span::from_secs(1);
 /// is forged, or the clock is coarse. Without a bound the rate would be updated as often as the clock ticks.
 const RTT_MIN: Span = Span::from_us(20);
 
+/// The bytes by which the header of IPv6 is longer than that of IPv4.
+pub(super) const IPV6_MORE: u32 = 20;
+
 /// The settings of all receiving sides of a host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReceiveSettings {
-    /// The size of a frame beside its payload, on the wire.
+    /// The size of a frame over IPv4 beside its payload, on the wire.
     pub overhead: u32,
     pub data_wait: Span,
     /// The number of credits for a flow that has not sent any data yet.
@@ -162,7 +165,8 @@ impl ReceiveFlow {
         self.offset = offset.saturating_add(u64::from(payload));
         let header = Header::CreditData { offset, session: self.session, credit, echo };
         let flags = Flags::NONE.with_if(segment.ecn == Ecn::Marked, Flags::ECN_CE);
-        let packet = Packet::data(header, payload, payload + settings.overhead, now).with_flags(flags);
+        let overhead = settings.overhead + if self.key.is_ipv6() { IPV6_MORE } else { 0 };
+        let packet = Packet::data(header, payload, payload + overhead, now).with_flags(flags);
         self.feed(packet, now);
         true
     }

@@ -3,13 +3,13 @@
 use super::Host;
 use super::counters::Refusal;
 use super::credits::Waiting;
-use super::receiver::{Answer, ReceiveFlow};
+use super::receiver::{Answer, IPV6_MORE, ReceiveFlow};
 use super::table::Slot;
 use crate::datapath::Actions;
 use crate::wire::{Control, FlowKey, Kind, MacAddr, Segment};
 use clearway_proto::{Entity, Rng};
 use clearway_units::{Rate, Time};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 impl Host {
     pub(super) fn remove_receiver(&mut self, key: &FlowKey) {
@@ -64,7 +64,7 @@ impl Host {
     }
 
     /// Returns true if one more flow without data of this host may get credits.
-    fn has_allowance(&mut self, source: Ipv4Addr, now: Time) -> bool {
+    fn has_allowance(&mut self, source: IpAddr, now: Time) -> bool {
         let peer = self.peers.get_mut(source);
         self.unproven.is_left(now) && peer.is_none_or(|peer| peer.unproven.is_left(now))
     }
@@ -85,7 +85,12 @@ impl Host {
             return Err(Refusal::PeerFlows);
         }
         let rate = Rate::bps(control.value.max(1_000_000));
-        let end = self.config.transport.receiver(&self.config.env(rate));
+        let mut env = self.config.env(rate);
+        if key.is_ipv6() {
+            env.framing.payload_max = env.framing.payload_max.saturating_sub(IPV6_MORE).max(1);
+            env.framing.overhead += IPV6_MORE;
+        }
+        let end = self.config.transport.receiver(&env);
         let rng = Rng::stream(self.seed, Entity::Receiver, self.serial);
         let flow = ReceiveFlow::new(control, from, self.serial, end, rng, self.send.base_rtt, now);
         let slot = self.receivers.insert(key, flow).ok_or(Refusal::Flows)?;

@@ -32,7 +32,7 @@ impl Mode {
 #[derive(Debug)]
 pub(super) struct SendFlow {
     key: FlowKey,
-    cookie: u64,
+    pub cookie: u64,
     /// The Ethernet address of the next node towards the receiver.
     pub mac: MacAddr,
     gate: SenderGate,

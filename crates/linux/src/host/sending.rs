@@ -10,7 +10,7 @@ use super::table::Slot;
 use crate::datapath::Actions;
 use crate::wire::{Control, FlowKey, Kind, MacAddr, Segment};
 use clearway_units::Time;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 impl Host {
     /// Returns the sending side of a flow, which is made if need be.
@@ -31,6 +31,9 @@ impl Host {
         let (mac, cookie) = (peer.mac, self.cookie(self.serial));
         let flow = SendFlow::new(key, cookie, mac, mode, &self.send, now);
         let slot = self.senders.insert(key, flow).ok_or(Plain::FlowLimit)?;
+        if key.is_ipv6() {
+            self.cookies.insert(cookie, slot);
+        }
         self.serial += 1;
         if let Some(peer) = self.peers.get_mut(key.destination) {
             peer.sends += 1;
@@ -79,7 +82,7 @@ impl Host {
     }
 
     /// Lets small packets to a host leave for what its credits have left over, flow by flow.
-    fn spend_leftover(&mut self, to: Ipv4Addr, now: Time, actions: &mut Actions) {
+    fn spend_leftover(&mut self, to: IpAddr, now: Time, actions: &mut Actions) {
         while let Some(key) = self.peers.get(to).and_then(|peer| peer.leftover.first()) {
             let Some(slot) = self.senders.find(&key) else { return };
             let small = self.senders.get(slot).and_then(|flow| first_small(flow, &self.send));
@@ -93,9 +96,11 @@ impl Host {
     }
 
     pub(super) fn remove_sender(&mut self, key: &FlowKey) {
-        if self.senders.remove(key).is_some()
-            && let Some(peer) = self.peers.get_mut(key.destination)
-        {
+        let Some(flow) = self.senders.remove(key) else { return };
+        if key.is_ipv6() {
+            self.cookies.remove(&flow.cookie);
+        }
+        if let Some(peer) = self.peers.get_mut(key.destination) {
             peer.sends -= 1;
         }
     }
@@ -152,8 +157,17 @@ impl Host {
         now: Time,
         actions: &mut Actions,
     ) -> Result<(), Refusal> {
-        let slot = self.senders.find(&control.flow).ok_or(Refusal::UnknownFlow)?;
+        let is_short = control.kind == Kind::Credit && control.flow.is_ipv6();
+        let slot = match is_short {
+            false => self.senders.find(&control.flow),
+            true => self.cookies.get(&control.cookie).copied(),
+        };
+        let slot = slot.ok_or(Refusal::UnknownFlow)?;
         let flow = self.senders.get(slot).ok_or(Refusal::UnknownFlow)?;
+        let key = flow.key();
+        if is_short && key.in_credits() != control.flow {
+            return Err(Refusal::UnknownFlow);
+        }
         if let Some(reason) = flow.refuses(control, from) {
             return Err(reason);
         }
@@ -166,10 +180,10 @@ impl Host {
         });
         handled.unwrap_or(Err(Refusal::UnknownFlow))?;
         if control.kind == Kind::Credit {
-            self.spend_leftover(control.flow.destination, now, actions);
+            self.spend_leftover(key.destination, now, actions);
         }
         if !was_controlled || control.kind != Kind::Credit {
-            self.hear(control.flow.destination, control, now);
+            self.hear(key.destination, control, now);
         }
         Ok(())
     }

@@ -14,6 +14,9 @@ use std::collections::{HashMap, VecDeque};
 /// The signals that may wait. One more is dropped, and its flow repeats it.
 const CAPACITY: usize = 4096;
 
+/// The bytes on the wire that the NIC adds to a frame: check sequence, preamble and gap.
+const BESIDE_FRAME: u32 = 24;
+
 /// The signals of a flow that take each other's place: those of its sender, or the answers of its receiver.
 type Name = (FlowKey, bool);
 
@@ -79,7 +82,9 @@ impl SignalQueue {
 
     /// Sends the signals that may leave now.
     pub fn send(&mut self, now: Time, actions: &mut Actions) {
-        while !self.waiting.is_empty() && self.limiter.take(now) {
+        while let Some((_, frame)) = self.waiting.front()
+            && self.limiter.take(frame.len() as u32 + BESIDE_FRAME, now)
+        {
             self.pop(actions);
         }
     }
@@ -117,7 +122,7 @@ mod tests {
     }
 
     fn signal(kind: Kind, port: u16, session: u32) -> Control {
-        let [source, destination] = [1, 2].map(|last| Ipv4Addr::new(10, 0, 0, last));
+        let [source, destination] = [1, 2].map(|last| Ipv4Addr::new(10, 0, 0, last).into());
         let flow = FlowKey { source, destination, source_port: port, destination_port: 80 };
         Control { kind, flow, session, cookie: 0, number: 0, value: 0, mtu: 0, wants_ecn: false }
     }

@@ -185,7 +185,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     fn key(port: u16) -> FlowKey {
-        let address = Ipv4Addr::new(10, 0, 0, 1);
+        let address = Ipv4Addr::new(10, 0, 0, 1).into();
         FlowKey { source: address, destination: address, source_port: port, destination_port: 1 }
     }
 

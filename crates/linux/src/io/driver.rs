@@ -25,6 +25,8 @@ pub struct Setup {
     pub queue: u16,
     /// The outgoing packets that wait in that queue.
     pub holds: Holds,
+    /// The program that sets the rule for IPv6 ([`super::rules::ip6tables`]). Without it packets of IPv6 pass.
+    pub ipv6: Option<String>,
 }
 
 /// The time between two looks of the supervisor and at the link.
@@ -73,7 +75,7 @@ impl Driver {
             Holds::Acks { .. } => (HEADERS, false),
         };
         let frames = FrameSocket::open(nic.index())?;
-        let sniffer = Sniffer::open(nic.index(), setup.holds)?;
+        let sniffer = Sniffer::open(nic.index(), setup.holds, setup.ipv6.is_some())?;
         let queue = Queue::open(setup.queue, copied, copying)?;
         let start =
             clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(IoError::socket("cannot read the clock"))?;

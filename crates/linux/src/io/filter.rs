@@ -31,6 +31,15 @@ pub enum Holds {
     },
 }
 
+/// The versions of IP, of which each has rules of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// IPv4.
+    Ipv4,
+    /// IPv6, of which the fixed header of 40 bytes must be followed by that of TCP: packets with extension headers pass.
+    Ipv6,
+}
+
 /// The greatest number of bytes of a packet that a filter hands to a packet socket: the headers of Ethernet, IPv4 and
 /// TCP at their longest.
 pub(super) const SNAP_LEN: u32 = 14 + 60 + 60;
@@ -40,6 +49,7 @@ const LD_B_ABS: u16 = 0x30;
 const LD_H_ABS: u16 = 0x28;
 const LD_B_IND: u16 = 0x50;
 const LDX_B_MSH: u16 = 0xb1;
+const LDX_IMM: u16 = 0x01;
 const ALU_ADD_X: u16 = 0x0c;
 const ALU_AND: u16 = 0x54;
 const ALU_RSH: u16 = 0x74;
@@ -60,16 +70,21 @@ enum To {
     Next,
     Accept,
     Reject,
+    /// The step of this number.
+    Step(usize),
 }
 
 /// A program without the addresses of its two ends.
 struct Program {
     steps: Vec<(u16, To, To, u32)>,
+    /// The place of the IP header in what the program sees, and its version.
+    base: u32,
+    family: Family,
 }
 
 impl Program {
-    fn new() -> Program {
-        Program { steps: Vec::new() }
+    fn new(base: u32, family: Family) -> Program {
+        Program { steps: Vec::new(), base, family }
     }
 
     fn load(&mut self, code: u16, k: u32) {
@@ -80,24 +95,46 @@ impl Program {
         self.steps.push((code, if_true, if_false, k));
     }
 
-    /// Skips what is no TCP header over IPv4, and leaves the length of the IPv4 header in X. `base` is the offset of
-    /// that header.
-    fn tcp_only(&mut self, base: u32) {
-        self.load(LD_B_ABS, base + 9);
-        self.jump(JEQ, 6, To::Next, To::Reject);
-        self.load(LD_H_ABS, base + 6);
-        self.jump(JSET, 0x1fff, To::Reject, To::Next);
-        self.load(LDX_B_MSH, base);
+    /// Skips what is no TCP header, and leaves the length of the IP header in X.
+    fn tcp_only(&mut self) {
+        match self.family {
+            Family::Ipv4 => {
+                self.load(LD_B_ABS, self.base + 9);
+                self.jump(JEQ, 6, To::Next, To::Reject);
+                self.load(LD_H_ABS, self.base + 6);
+                self.jump(JSET, 0x1fff, To::Reject, To::Next);
+                self.load(LDX_B_MSH, self.base);
+            }
+            Family::Ipv6 => {
+                self.load(LD_B_ABS, self.base + 6);
+                self.jump(JEQ, 6, To::Next, To::Reject);
+                self.load(LDX_IMM, 40);
+            }
+        }
     }
 
-    /// Compares the length of the packet with that of its headers, of which X holds that of the IPv4 header.
-    fn payload(&mut self, base: u32, some: To, none: To) {
-        self.load(LD_B_IND, base + 12);
+    /// Loads the flags of the TCP header, where X holds the length of the IP header.
+    fn flags(&mut self) {
+        self.load(LD_B_IND, self.base + 13);
+    }
+
+    /// Compares the length of the packet with that of its headers, of which X holds that of the IP header.
+    fn payload(&mut self, some: To, none: To) {
+        self.load(LD_B_IND, self.base + 12);
         self.load(ALU_RSH, 2);
         self.load(ALU_AND, 0x3c);
-        self.load(ALU_ADD_X, 0);
-        self.load(MISC_TAX, 0);
-        self.load(LD_H_ABS, base + 2);
+        match self.family {
+            Family::Ipv4 => {
+                self.load(ALU_ADD_X, 0);
+                self.load(MISC_TAX, 0);
+                self.load(LD_H_ABS, self.base + 2);
+            }
+            Family::Ipv6 => {
+                // This length leaves out the header of IPv6.
+                self.load(MISC_TAX, 0);
+                self.load(LD_H_ABS, self.base + 4);
+            }
+        }
         self.jump(JGT_X, 0, some, none);
     }
 
@@ -110,6 +147,7 @@ impl Program {
                 To::Next => 0,
                 To::Accept => (end - at - 1) as u8,
                 To::Reject => (end - at) as u8,
+                To::Step(step) => (step - at - 1) as u8,
             };
             program.push(Instruction { code, if_true: skip(if_true), if_false: skip(if_false), k });
         }
@@ -124,22 +162,22 @@ const SYN: u32 = 2;
 const RST: u32 = 4;
 const ACK: u32 = 16;
 
-/// Returns the program by which iptables chooses the packets that are held. It sees a packet from its IPv4 header on.
-pub(super) fn held(holds: Holds) -> Vec<Instruction> {
-    let mut program = Program::new();
-    program.tcp_only(0);
-    program.load(LD_B_IND, 13);
+/// Returns the program by which iptables or ip6tables chooses the packets that are held. It sees a packet from its IP header on.
+pub(super) fn held(holds: Holds, family: Family) -> Vec<Instruction> {
+    let mut program = Program::new(0, family);
+    program.tcp_only();
+    program.flags();
     match holds {
         Holds::Data => {
             program.jump(JSET, SYN | RST, To::Reject, To::Next);
             program.jump(JSET, FIN, To::Accept, To::Next);
-            program.payload(0, To::Accept, To::Reject);
+            program.payload(To::Accept, To::Reject);
         }
         Holds::Acks { syn_acks, requests } => {
             program.jump(JSET, ACK, To::Next, To::Reject);
             program.jump(JSET, FIN | RST, To::Reject, To::Next);
             program.jump(JSET, SYN, if syn_acks { To::Accept } else { To::Reject }, To::Next);
-            program.payload(0, if requests { To::Accept } else { To::Reject }, To::Accept);
+            program.payload(if requests { To::Accept } else { To::Reject }, To::Accept);
         }
     }
     program.finish(1)
@@ -147,39 +185,56 @@ pub(super) fn held(holds: Holds) -> Vec<Instruction> {
 
 /// Returns the program by which a packet socket chooses what a datapath must see of packets that it does not hold:
 /// segments that open or end a connection, in both directions, incoming data, and some of the incoming
-/// acknowledgements. It sees a packet from its Ethernet
-/// header on, and lets [`SNAP_LEN`] bytes pass.
+/// acknowledgements. It sees a packet from its Ethernet header on, and lets [`SNAP_LEN`] bytes pass. Without `ipv6` it
+/// chooses none of IPv6.
 ///
-/// Where data is held, one in 128 of all other segments passes too, in both directions: those whose identification,
-/// which TCP counts up, has seven zeros at its end. They tell the Ethernet address behind a connection that was there
-/// before the daemon.
-pub(super) fn sniffed(holds: Holds) -> Vec<Instruction> {
-    const BETWEEN_SAMPLES: u32 = 0x7f;
-    const OUTGOING: u32 = 4;
-    const OTHER_HOST: u32 = 3;
-    /// One of 256 incoming acknowledgements passes.
-    const SAMPLED: u32 = 255;
+/// Where data is held, one in 128 of all other segments passes too, in both directions: over IPv4 those whose
+/// identification, which TCP counts up, has seven zeros at its end, over IPv6 any. They tell the Ethernet address behind a
+/// connection that was there before the daemon.
+pub(super) fn sniffed(holds: Holds, ipv6: bool) -> Vec<Instruction> {
     const ETHERNET: u32 = 14;
-    let mut program = Program::new();
+    let mut program = Program::new(ETHERNET, Family::Ipv4);
     program.load(LD_H_ABS, 12);
+    let branch = program.steps.len();
     program.jump(JEQ, 0x0800, To::Next, To::Reject);
-    program.tcp_only(ETHERNET);
-    program.load(LD_W_ABS, PACKET_TYPE);
-    program.jump(JEQ, OTHER_HOST, To::Reject, To::Next);
-    program.load(LD_B_IND, ETHERNET + 13);
-    program.jump(JSET, SYN | FIN | RST, To::Accept, To::Next);
-    if holds == Holds::Data {
-        program.load(LD_H_ABS, ETHERNET + 4);
-        program.jump(JSET, BETWEEN_SAMPLES, To::Next, To::Accept);
+    program.sniff(holds);
+    if ipv6 {
+        let other = program.steps.len();
+        program.steps[branch].2 = To::Step(other);
+        program.family = Family::Ipv6;
+        program.jump(JEQ, 0x86dd, To::Next, To::Reject);
+        program.sniff(holds);
     }
-    program.load(LD_W_ABS, PACKET_TYPE);
-    program.jump(JEQ, OUTGOING, To::Reject, To::Next);
-    // A daemon that is started while a connection only sends learns the address of the other host from these.
-    program.load(LD_W_ABS, RANDOM);
-    program.jump(JSET, SAMPLED, To::Next, To::Accept);
-    // `payload` compares with the length of the headers without that of Ethernet, since X counts from IPv4 on.
-    program.payload(ETHERNET, To::Accept, To::Reject);
     program.finish(SNAP_LEN)
+}
+
+impl Program {
+    /// Chooses among the packets of one version of IP, as [`sniffed`] says.
+    fn sniff(&mut self, holds: Holds) {
+        const BETWEEN_SAMPLES: u32 = 0x7f;
+        const OUTGOING: u32 = 4;
+        const OTHER_HOST: u32 = 3;
+        /// One of 256 incoming acknowledgements passes.
+        const SAMPLED: u32 = 255;
+        self.tcp_only();
+        self.load(LD_W_ABS, PACKET_TYPE);
+        self.jump(JEQ, OTHER_HOST, To::Reject, To::Next);
+        self.flags();
+        self.jump(JSET, SYN | FIN | RST, To::Accept, To::Next);
+        if holds == Holds::Data {
+            match self.family {
+                Family::Ipv4 => self.load(LD_H_ABS, self.base + 4),
+                Family::Ipv6 => self.load(LD_W_ABS, RANDOM),
+            }
+            self.jump(JSET, BETWEEN_SAMPLES, To::Next, To::Accept);
+        }
+        self.load(LD_W_ABS, PACKET_TYPE);
+        self.jump(JEQ, OUTGOING, To::Reject, To::Next);
+        // A daemon that is started while a connection only sends learns the address of the other host from these.
+        self.load(LD_W_ABS, RANDOM);
+        self.jump(JSET, SAMPLED, To::Next, To::Accept);
+        self.payload(To::Accept, To::Reject);
+    }
 }
 
 /// Writes a program as the `bpf` match of iptables wants it.
@@ -200,6 +255,11 @@ mod tests {
     /// Runs a program on a packet as the kernel does, and returns its result. A load outside of the packet ends the
     /// program with zero.
     fn run(program: &[Instruction], packet: &[u8], packet_type: u32) -> u32 {
+        run_with(program, packet, packet_type, 1)
+    }
+
+    /// Runs a program where each random number is `random`.
+    fn run_with(program: &[Instruction], packet: &[u8], packet_type: u32, random: u32) -> u32 {
         let (mut a, mut x, mut pc) = (0u32, 0u32, 0);
         let bytes = |at: u32, len: usize| -> Option<u32> {
             let at = at as usize;
@@ -213,13 +273,17 @@ mod tests {
             let mut branch = |holds: bool| pc += usize::from(if holds { if_true } else { if_false });
             let loaded = match code {
                 LD_W_ABS if k == PACKET_TYPE => Some(packet_type),
-                LD_W_ABS if k == RANDOM => Some(1),
+                LD_W_ABS if k == RANDOM => Some(random),
                 LD_B_ABS => bytes(k, 1),
                 LD_H_ABS => bytes(k, 2),
                 LD_B_IND => bytes(x + k, 1),
                 LDX_B_MSH => {
                     let Some(byte) = bytes(k, 1) else { return 0 };
                     x = (byte & 15) * 4;
+                    Some(a)
+                }
+                LDX_IMM => {
+                    x = k;
                     Some(a)
                 }
                 ALU_ADD_X => Some(a.wrapping_add(x)),
@@ -249,39 +313,56 @@ mod tests {
         }
     }
 
-    /// Makes a TCP packet over IPv4 with options of the given lengths in words.
-    fn packet(flags: u32, ip_options: u8, tcp_options: u8, payload: u16) -> Vec<u8> {
-        let headers = 40 + 4 * usize::from(ip_options + tcp_options);
-        let mut packet = vec![0; headers + usize::from(payload)];
-        let len = (packet.len() as u16).to_be_bytes();
-        packet[0] = 0x45 + ip_options;
-        packet[2..4].copy_from_slice(&len);
-        packet[6] = 0x40;
-        packet[9] = 6;
-        let tcp = 20 + 4 * usize::from(ip_options);
-        packet[tcp + 12] = (5 + tcp_options) << 4;
-        packet[tcp + 13] = flags as u8;
+    /// Makes a TCP packet with options of the given lengths in words, which IPv6 has none of.
+    fn packet(family: Family, flags: u32, ip_options: u8, tcp_options: u8, payload: u16) -> Vec<u8> {
+        let ip = match family {
+            Family::Ipv4 => 20 + 4 * usize::from(ip_options),
+            Family::Ipv6 => 40,
+        };
+        let mut packet = vec![0; ip + 20 + 4 * usize::from(tcp_options) + usize::from(payload)];
+        let len = packet.len();
+        match family {
+            Family::Ipv4 => {
+                packet[0] = 0x45 + ip_options;
+                packet[2..4].copy_from_slice(&(len as u16).to_be_bytes());
+                packet[6] = 0x40;
+                packet[9] = 6;
+            }
+            Family::Ipv6 => {
+                packet[0] = 0x60;
+                packet[4..6].copy_from_slice(&((len - 40) as u16).to_be_bytes());
+                packet[6] = 6;
+            }
+        }
+        packet[ip + 12] = (5 + tcp_options) << 4;
+        packet[ip + 13] = flags as u8;
         packet
     }
 
     fn framed(packet: &[u8]) -> Vec<u8> {
         let mut frame = vec![0; 14];
-        frame[12] = 8;
+        frame[12..14].copy_from_slice(if packet[0] >> 4 == 6 { &[0x86, 0xdd] } else { &[8, 0] });
         frame.extend_from_slice(packet);
         frame
     }
 
+    const FAMILIES: [Family; 2] = [Family::Ipv4, Family::Ipv6];
+
     proptest! {
         #[test]
         fn the_programs_agree_with_the_parser_on_every_kind_of_segment(
+            family in prop::sample::select(&FAMILIES[..]),
             flags in 0u32..64, ip_options in 0u8..=10, tcp_options in 0u8..=10,
             payload in prop_oneof![Just(0u16), 0u16..1460], packet_type in prop_oneof![Just(0u32), Just(3), Just(4)],
             id in prop_oneof![Just(0x1280u16), any::<u16>()],
         ) {
-            let mut packet = packet(flags, ip_options, tcp_options, payload);
-            packet[4..6].copy_from_slice(&id.to_be_bytes());
+            let mut packet = packet(family, flags, ip_options, tcp_options, payload);
+            if family == Family::Ipv4 {
+                packet[4..6].copy_from_slice(&id.to_be_bytes());
+            }
+            let held = |holds| held(holds, family);
             let segment = Segment::parse(&packet).unwrap();
-            prop_assert_eq!(segment.payload, payload);
+            prop_assert_eq!((segment.payload, segment.flow.is_ipv6()), (payload, family == Family::Ipv6));
             let special = segment.flags.syn() || segment.flags.fin() || segment.flags.rst();
             let data = (payload > 0 || segment.flags.fin()) && !segment.flags.syn() && !segment.flags.rst();
             prop_assert_eq!(run(&held(Holds::Data), &packet, 0) != 0, data);
@@ -295,33 +376,56 @@ mod tests {
             prop_assert_eq!(run(&held(asks), &packet, 0) != 0, segment.flags.ack() && !special);
             let seen = packet_type != 3 && (special || payload > 0 && packet_type == 0);
             let acks = Holds::Acks { syn_acks: false, requests: false };
-            prop_assert_eq!(run(&sniffed(acks), &framed(&packet), packet_type) != 0, seen);
-            let seen = seen || packet_type != 3 && id % 128 == 0;
-            prop_assert_eq!(run(&sniffed(Holds::Data), &framed(&packet), packet_type) != 0, seen);
+            prop_assert_eq!(run(&sniffed(acks, true), &framed(&packet), packet_type) != 0, seen);
+            let without = run(&sniffed(acks, false), &framed(&packet), packet_type) != 0;
+            prop_assert_eq!(without, seen && family == Family::Ipv4, "no rule for IPv6");
+            // Samples of IPv6 are random, and the numbers of this test never zero.
+            let seen = seen || packet_type != 3 && family == Family::Ipv4 && id % 128 == 0;
+            prop_assert_eq!(run(&sniffed(Holds::Data, true), &framed(&packet), packet_type) != 0, seen);
         }
 
         #[test]
         fn no_bytes_lead_a_program_astray(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
-            for program in [held(Holds::Data), held(Holds::Acks { syn_acks: true, requests: false }), sniffed(Holds::Data)] {
-                prop_assert!(run(&program, &bytes, 0) <= SNAP_LEN);
+            let acks = Holds::Acks { syn_acks: true, requests: false };
+            for holds in [Holds::Data, acks] {
+                for family in FAMILIES {
+                    prop_assert!(run(&held(holds, family), &bytes, 0) <= SNAP_LEN);
+                }
+                prop_assert!(run(&sniffed(holds, true), &bytes, 0) <= SNAP_LEN);
             }
         }
     }
 
     #[test]
-    fn fragments_and_other_protocols_are_not_held() {
-        let mut fragment = packet(ACK, 0, 0, 100);
+    fn fragments_extension_headers_and_other_protocols_are_not_held() {
+        let held = |packet: &[u8], family| run(&held(Holds::Data, family), packet, 0);
+        for (family, protocol) in [(Family::Ipv4, 9), (Family::Ipv6, 6)] {
+            let data = packet(family, ACK, 0, 0, 100);
+            assert_eq!(held(&data, family), 1);
+            // UDP, and a header of hop-by-hop options.
+            for other in [17, 0] {
+                let mut packet = data.clone();
+                packet[protocol] = other;
+                assert_eq!(held(&packet, family), 0, "{family:?} {other}");
+                assert!(Segment::parse(&packet).is_err());
+            }
+        }
+        let mut fragment = packet(Family::Ipv4, ACK, 0, 0, 100);
         fragment[7] = 1;
-        assert_eq!(run(&held(Holds::Data), &fragment, 0), 0);
-        let mut udp = packet(ACK, 0, 0, 100);
-        udp[9] = 17;
-        assert_eq!(run(&held(Holds::Data), &udp, 0), 0);
-        assert_eq!(run(&held(Holds::Data), &packet(ACK, 0, 0, 100), 0), 1);
+        assert_eq!(held(&fragment, Family::Ipv4), 0);
+    }
+
+    #[test]
+    fn one_in_128_segments_of_ipv6_is_a_sample() {
+        let ack = framed(&packet(Family::Ipv6, ACK, 0, 0, 0));
+        let program = sniffed(Holds::Data, true);
+        let seen = (0..1024).filter(|random| run_with(&program, &ack, 4, *random) != 0).count();
+        assert_eq!(seen, 8);
     }
 
     #[test]
     fn bytecode_begins_with_the_number_of_its_instructions() {
-        let program = held(Holds::Data);
+        let program = held(Holds::Data, Family::Ipv4);
         let text = to_bytecode(&program);
         assert_eq!(text.split(',').count(), program.len() + 1);
         assert!(text.starts_with(&format!("{},48 0 0 9,21 0 ", program.len())), "{text}");

@@ -30,5 +30,5 @@ pub use netns::netns_cookie;
 pub use nic::{LinkState, Nic};
 pub use offload::Offload;
 pub use port::PortSocket;
-pub use rules::rules;
+pub use rules::{ip6tables, rules};
 pub use supervisor::{Next, Supervisor};

@@ -4,7 +4,7 @@ use super::error::IoError;
 use super::filter;
 use super::sys;
 use super::sys::Batch;
-use crate::datapath::{Direction, FRAME_LEN, Frame, Link};
+use crate::datapath::{Direction, FRAME_MAX, Frame, Link};
 use crate::wire::{ETHERTYPE, MacAddr, Segment};
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
@@ -69,7 +69,7 @@ impl FrameSocket {
     pub fn open(index: u32) -> Result<FrameSocket, IoError> {
         let socket = open(index, ETHERTYPE, sys::bypass_qdisc)?;
         // A frame that is longer than ours is cut off, and harmless so.
-        Ok(FrameSocket { socket, batch: Batch::new(BATCH, FRAME_LEN + 4), received: 0, sent: 0, unsent: 0 })
+        Ok(FrameSocket { socket, batch: Batch::new(BATCH, FRAME_MAX + 4), received: 0, sent: 0, unsent: 0 })
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {
@@ -116,8 +116,8 @@ pub(super) struct Sniffer {
 }
 
 impl Sniffer {
-    pub fn open(index: u32, holds: filter::Holds) -> Result<Sniffer, IoError> {
-        let program = filter::sniffed(holds);
+    pub fn open(index: u32, holds: filter::Holds, ipv6: bool) -> Result<Sniffer, IoError> {
+        let program = filter::sniffed(holds, ipv6);
         let socket = open(index, EVERY_TYPE, |socket| sys::attach_filter(socket, &program))?;
         Ok(Sniffer { socket, batch: Batch::new(BATCH, filter::SNAP_LEN as usize), seen: 0 })
     }

@@ -1,9 +1,10 @@
-//! The rules of iptables that make the kernel hold packets for a driver.
+//! The rules of iptables and ip6tables that make the kernel hold packets for a driver.
 
 use super::driver::Setup;
 use super::error::IoError;
-use super::filter::{self, Holds};
+use super::filter::{self, Family, Holds};
 use crate::rules::{Plan, Step};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The programs that may set the rules: the machine's default first, then both that it may stand for.
@@ -13,24 +14,36 @@ const BURSTS: &str = "tcp_tso_rtt_log";
 
 /// Returns the steps that make the kernel hold the packets of `setup`, by the first iptables that can set them here.
 ///
-/// The rule stands at the end of the way out (`POSTROUTING`): there a changed header does not change the route. With
+/// The rules stand at the end of the way out (`POSTROUTING`): there a changed header does not change the route. With
 /// `--queue-bypass`, packets pass as long as no program has bound the queue.
 pub fn rules(setup: &Setup) -> Result<Plan, IoError> {
+    let program = first_of(PROGRAMS.map(str::to_string), Family::Ipv4, setup).map_err(IoError::NoIptables)?;
+    let mut plan = plan(&program, setup);
+    let setting = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{BURSTS}"));
+    if let (Holds::Data, Ok(value)) = (setup.holds, setting) {
+        plan.steps.extend(short_queues(value.trim()));
+    }
+    Ok(plan)
+}
+
+/// Returns the program that can set the rule for IPv6 here, or the reason why there is none, in one line.
+pub fn ip6tables(setup: &Setup) -> Result<String, String> {
+    if !Path::new("/proc/net/if_inet6").exists() {
+        return Err("the kernel has no IPv6".to_string());
+    }
+    first_of(PROGRAMS.map(|program| program.replace("iptables", "ip6tables")), Family::Ipv6, setup)
+}
+
+/// Returns the first program that can set the rule, or what each of them said.
+fn first_of(programs: [String; 3], family: Family, setup: &Setup) -> Result<String, String> {
     let mut tried = Vec::new();
-    for program in PROGRAMS {
-        match probe(program, setup) {
-            Ok(()) => {
-                let mut plan = plan(program, setup);
-                let setting = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{BURSTS}"));
-                if let (Holds::Data, Ok(value)) = (setup.holds, setting) {
-                    plan.steps.extend(short_queues(value.trim()));
-                }
-                return Ok(plan);
-            }
+    for program in programs {
+        match probe(&program, family, setup) {
+            Ok(()) => return Ok(program),
             Err(reason) => tried.push(format!("{program} ({reason})")),
         }
     }
-    Err(IoError::NoIptables(tried.join(", ")))
+    Err(tried.join(", "))
 }
 
 fn plan(program: &str, setup: &Setup) -> Plan {
@@ -40,9 +53,18 @@ fn plan(program: &str, setup: &Setup) -> Plan {
         Holds::Acks { syn_acks: false, .. } => "outgoing pure acknowledgements",
         Holds::Acks { syn_acks: true, .. } => "outgoing pure acknowledgements and answers to a SYN",
     };
-    let purpose = format!("Queue {} holds {packets} of {}.", setup.queue, setup.interface);
-    let command = |verb: &str| std::iter::once(program.to_string()).chain(arguments(verb, setup)).collect();
-    Plan { steps: vec![Step { purpose, command: command("-A"), undo: Some(command("-D")) }] }
+    let step = |program: &str, family: Family, over: &str| {
+        let command =
+            |verb: &str| std::iter::once(program.to_string()).chain(arguments(verb, family, setup)).collect();
+        Step {
+            purpose: format!("Queue {} holds {packets} of {}{over}.", setup.queue, setup.interface),
+            command: command("-A"),
+            undo: Some(command("-D")),
+        }
+    };
+    let mut steps = vec![step(program, Family::Ipv4, "")];
+    steps.extend(setup.ipv6.as_ref().map(|program| step(program, Family::Ipv6, " over IPv6")));
+    Plan { steps }
 }
 
 /// Returns the step that has TCP hand over about a millisecond's worth of data at a time, which is the least, instead of
@@ -59,9 +81,9 @@ fn short_queues(value: &str) -> Option<Step> {
     })
 }
 
-/// Returns the arguments of iptables that add (`-A`), delete (`-D`) or look for (`-C`) the rule.
-fn arguments(verb: &str, setup: &Setup) -> impl Iterator<Item = String> {
-    let bytecode = filter::to_bytecode(&filter::held(setup.holds));
+/// Returns the arguments of iptables or ip6tables that add (`-A`), delete (`-D`) or look for (`-C`) the rule.
+fn arguments(verb: &str, family: Family, setup: &Setup) -> impl Iterator<Item = String> {
+    let bytecode = filter::to_bytecode(&filter::held(setup.holds, family));
     let queue = setup.queue.to_string();
     let before = ["-w", "-t", "mangle", verb, "POSTROUTING", "-o", &setup.interface, "-p", "tcp"];
     let after =
@@ -70,11 +92,11 @@ fn arguments(verb: &str, setup: &Setup) -> impl Iterator<Item = String> {
 }
 
 /// Tells whether a program could set the rule, by having it look for the rule; this changes nothing.
-fn probe(program: &str, setup: &Setup) -> Result<(), String> {
+fn probe(program: &str, family: Family, setup: &Setup) -> Result<(), String> {
     const FOUND: i32 = 0;
     const NOT_FOUND: i32 = 1;
     let output = Command::new(program)
-        .args(arguments("-C", setup))
+        .args(arguments("-C", family, setup))
         .stdin(Stdio::null())
         .output()
         .map_err(|error| error.to_string())?;
@@ -96,6 +118,7 @@ mod tests {
             interface: "eth0".to_string(),
             queue: 7,
             holds: Holds::Acks { syn_acks: true, requests: false },
+            ipv6: None,
         };
         let plan = plan("iptables-legacy", &setup);
         let [step] = &plan.steps[..] else { panic!("one rule is enough: {plan:?}") };
@@ -108,6 +131,21 @@ mod tests {
         assert_eq!(
             step.purpose,
             "Queue 7 holds outgoing pure acknowledgements and answers to a SYN of eth0."
+        );
+    }
+    #[test]
+    fn a_machine_with_ipv6_gets_a_second_rule_with_a_program_of_its_own_and_the_same_queue() {
+        let ipv6 = Some("ip6tables-nft".to_string());
+        let setup = Setup { interface: "eth0".to_string(), queue: 9, holds: Holds::Data, ipv6 };
+        let plan = plan("iptables-nft", &setup);
+        let [four, six] = &plan.steps[..] else { panic!("one rule for each version of IP: {plan:?}") };
+        assert_eq!(six.purpose, "Queue 9 holds outgoing TCP data of eth0 over IPv6.");
+        let [four, six] = [four, six].map(|step| step.command.join(" "));
+        let (before, after) = six.split_once(" --bytecode ").expect("a match by a program");
+        assert_eq!(before, "ip6tables-nft -w -t mangle -A POSTROUTING -o eth0 -p tcp -m bpf");
+        assert!(
+            after.ends_with(" -j NFQUEUE --queue-num 9 --queue-bypass") && !four.contains(after),
+            "{six}"
         );
     }
 }

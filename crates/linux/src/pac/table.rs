@@ -2,7 +2,7 @@
 
 use crate::wire::FlowKey;
 use std::collections::HashMap;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 /// A table of flows with a value each. Numbers are used again after a flow was removed.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub struct Table<T> {
     numbers: HashMap<FlowKey, u32>,
     slots: Vec<Option<(FlowKey, T)>>,
     free: Vec<u32>,
-    peers: HashMap<Ipv4Addr, u32>,
+    peers: HashMap<IpAddr, u32>,
     max: usize,
     max_per_peer: u32,
 }
@@ -82,11 +82,12 @@ impl<T> Table<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv4Addr;
 
     fn key(peer: u8, port: u16) -> FlowKey {
         FlowKey {
-            source: Ipv4Addr::new(10, 0, 0, peer),
-            destination: Ipv4Addr::new(10, 0, 0, 100),
+            source: Ipv4Addr::new(10, 0, 0, peer).into(),
+            destination: Ipv4Addr::new(10, 0, 0, 100).into(),
             source_port: port,
             destination_port: 80,
         }

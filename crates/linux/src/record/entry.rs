@@ -1,10 +1,11 @@
 //! The entries of a recording.
 
 use super::bytes::{RecordError, Source, put_number};
-use crate::datapath::{Actions, Direction, HeldId, Link, Stamp, Verdict};
-use crate::wire::{Dscp, Ecn, FlowKey, MacAddr, Segment, TcpFlags, Timestamps};
+use crate::datapath::{Actions, Direction, FRAME_LEN, Frame, HeldId, Link, Stamp, Verdict};
+use crate::wire::{Dscp, Ecn, FlowKey, MacAddr, Segment, TcpFlags, Timestamps, frame_len};
 use clearway_units::{Span, Time};
 use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The largest frame, and the largest number of actions, that a recording may have.
 const LENGTH_MAX: usize = 1 << 16;
@@ -46,6 +47,11 @@ const ACCEPT: u8 = 0;
 const STAMPED: u8 = 1;
 const STAMPED_ECN: u8 = 2;
 const DROP: u8 = 3;
+
+/// The bits of a segment that stand before its other fields.
+const HAS_PLACE: u8 = 1;
+const TIMESTAMPS: u8 = 2;
+const IPV6: u8 = 4;
 
 /// Writes entries one after the other.
 #[derive(Default)]
@@ -122,7 +128,7 @@ impl EntryWriter {
             payload,
             ip_len,
             id,
-            dont_fragment,
+            has_place,
             dscp,
             ecn,
             flags,
@@ -133,10 +139,17 @@ impl EntryWriter {
             timestamps,
         } = *segment;
         let to = &mut self.bytes;
-        to.push(u8::from(dont_fragment) | u8::from(timestamps.is_some()) << 1);
+        let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+        to.push(
+            bit(has_place, HAS_PLACE) | bit(timestamps.is_some(), TIMESTAMPS) | bit(source.is_ipv6(), IPV6),
+        );
         to.extend_from_slice(&[dscp.0 << 2 | ecn as u8, flags.0]);
-        to.extend_from_slice(&source.octets());
-        to.extend_from_slice(&destination.octets());
+        for address in [source, destination] {
+            match address {
+                IpAddr::V4(address) => to.extend_from_slice(&address.octets()),
+                IpAddr::V6(address) => to.extend_from_slice(&address.octets()),
+            }
+        }
         for short in [source_port, destination_port, payload, ip_len, id, window] {
             to.extend_from_slice(&short.to_be_bytes());
         }
@@ -180,25 +193,39 @@ pub(super) fn read<R: Read>(from: &mut Source<R>, last: Time) -> Result<Option<E
         actions.verdicts.push((id, verdict));
     }
     for _ in 0..from.number()? {
-        actions.frames.push(from.array()?);
+        let head: [u8; FRAME_LEN] = from.array()?;
+        let mut frame = Frame::zeroes(frame_len(&head));
+        let (start, rest) = frame.split_at_mut(FRAME_LEN);
+        start.copy_from_slice(&head);
+        from.fill(rest)?;
+        actions.frames.push(frame);
     }
     Ok(Some(Entry { at, input, actions }))
 }
 
 fn read_segment<R: Read>(from: &mut Source<R>) -> Result<Segment, RecordError> {
     let [bits, traffic_class, flags] = from.array()?;
-    let (source, destination) = (from.word()?.into(), from.word()?.into());
+    let mut address = || -> Result<IpAddr, RecordError> {
+        Ok(match bits & IPV6 {
+            0 => Ipv4Addr::from(from.array::<4>()?).into(),
+            _ => Ipv6Addr::from(from.array::<16>()?).into(),
+        })
+    };
+    let (source, destination) = (address()?, address()?);
     let (source_port, destination_port) = (from.short()?, from.short()?);
     let (payload, ip_len, id, window) = (from.short()?, from.short()?, from.short()?, from.short()?);
     let (seq, ack) = (from.word()?, from.word()?);
-    let timestamps =
-        if bits & 2 != 0 { Some(Timestamps { value: from.word()?, echo: from.word()? }) } else { None };
+    let timestamps = if bits & TIMESTAMPS != 0 {
+        Some(Timestamps { value: from.word()?, echo: from.word()? })
+    } else {
+        None
+    };
     Ok(Segment {
         flow: FlowKey { source, destination, source_port, destination_port },
         payload,
         ip_len,
         id,
-        dont_fragment: bits & 1 != 0,
+        has_place: bits & HAS_PLACE != 0,
         dscp: Dscp(traffic_class >> 2),
         ecn: Ecn::of(traffic_class),
         flags: TcpFlags(flags),

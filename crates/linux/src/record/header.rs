@@ -9,7 +9,9 @@ use std::fmt::Write as _;
 use std::io::Read;
 
 /// The first line of a recording, with the version of the format.
-const MAGIC: &str = "clearwayd recording 1\n";
+const MAGIC: &str = "clearwayd recording 2\n";
+/// The first line of recordings from before IPv6, whose entries are read in the same way.
+const MAGIC_BEFORE: &str = "clearwayd recording 1\n";
 /// The longest header.
 const LENGTH_MAX: u32 = 1 << 20;
 
@@ -45,7 +47,7 @@ impl Header {
     pub(super) fn read<R: Read>(from: &mut Source<R>) -> Result<Header, RecordError> {
         let no_recording = |_| RecordError::Magic(MAGIC.trim_end());
         let magic: [u8; MAGIC.len()] = from.array().map_err(no_recording)?;
-        if magic != *MAGIC.as_bytes() {
+        if ![MAGIC, MAGIC_BEFORE].iter().any(|line| magic == *line.as_bytes()) {
             return Err(no_recording(RecordError::CutOff));
         }
         let len = from.word()?;

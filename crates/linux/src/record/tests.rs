@@ -2,7 +2,7 @@
 
 use super::entry::EntryWriter;
 use super::*;
-use crate::datapath::{Actions, Datapath, Direction, FRAME_LEN, HeldId, Link, Stamp, Verdict};
+use crate::datapath::{Actions, Datapath, Direction, Frame, HeldId, Link, Stamp, Verdict};
 use crate::host::{Host, HostConfig, HostParams};
 use crate::wire::{Dscp, Ecn, FlowKey, MacAddr, SCHEDULED, Segment, TcpFlags, Timestamps};
 use clearway_schema::Declared;
@@ -10,17 +10,23 @@ use clearway_units::{Rate, Span, Time};
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const MACS: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2])];
 const FLOW: FlowKey = FlowKey {
-    source: Ipv4Addr::new(10, 0, 0, 1),
-    destination: Ipv4Addr::new(10, 0, 0, 2),
+    source: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)),
+    destination: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)),
     source_port: 40_000,
     destination_port: 5201,
 };
 /// The time that a packet takes from host to host.
 const DELAY: Span = Span::from_us(150);
+
+/// The same flow over IPv6.
+fn flow6() -> FlowKey {
+    let [source, destination] = [1, 2].map(|last| Ipv6Addr::new(0xfd00, 0, 0, 0, 0xa, 0xb, 0xc, last).into());
+    FlowKey { source, destination, ..FLOW }
+}
 
 fn header(node: usize, transport: &str) -> Header {
     let transport = HostConfig::transport(transport).unwrap();
@@ -35,7 +41,7 @@ fn segment(flow: FlowKey, flags: u8, payload: u16) -> Segment {
         payload,
         ip_len: payload + 40,
         id: 0,
-        dont_fragment: true,
+        has_place: true,
         dscp: Dscp(0),
         ecn: Ecn::NotCapable,
         flags: TcpFlags(flags),
@@ -49,7 +55,7 @@ fn segment(flow: FlowKey, flags: u8, payload: u16) -> Segment {
 
 /// Something that reaches a host.
 enum Arrival {
-    Frame([u8; FRAME_LEN]),
+    Frame(Frame),
     Segment(Segment),
 }
 
@@ -60,6 +66,7 @@ struct Exchange {
     /// Arrivals in order of time: the time, a number, the host.
     pending: BinaryHeap<Reverse<(Time, usize, usize)>>,
     arrivals: Vec<Option<Arrival>>,
+    flow: FlowKey,
     packets: u32,
     held: u32,
     delivered: u32,
@@ -67,15 +74,19 @@ struct Exchange {
 
 impl Exchange {
     fn run(transport: &str, packets: u32) -> Exchange {
+        Exchange::of(FLOW, transport, packets)
+    }
+
+    fn of(flow: FlowKey, transport: &str, packets: u32) -> Exchange {
         let hosts = [0, 1].map(|node| {
             let header = header(node, transport);
             Recorder::new(header.host().unwrap(), &header, Vec::new())
         });
         let (pending, arrivals) = (BinaryHeap::new(), Vec::new());
         let mut exchange =
-            Exchange { hosts, now: Time::ZERO, pending, arrivals, packets, held: 0, delivered: 0 };
-        exchange.see(0, Direction::Outgoing, segment(FLOW, 2, 0));
-        exchange.send(0, Arrival::Segment(segment(FLOW, 2, 0)), DELAY);
+            Exchange { hosts, now: Time::ZERO, pending, arrivals, flow, packets, held: 0, delivered: 0 };
+        exchange.see(0, Direction::Outgoing, segment(flow, 2, 0));
+        exchange.send(0, Arrival::Segment(segment(flow, 2, 0)), DELAY);
         while exchange.now < Time::ZERO + Span::from_ms(500) {
             exchange.step();
         }
@@ -89,7 +100,7 @@ impl Exchange {
             let id = HeldId(self.held);
             self.held += 1;
             let mut actions = Actions::default();
-            self.hosts[0].handle_held(id, &segment(FLOW, 16, 1448), self.now, &mut actions);
+            self.hosts[0].handle_held(id, &segment(self.flow, 16, 1448), self.now, &mut actions);
             self.carry_out(0, actions);
         }
     }
@@ -121,7 +132,7 @@ impl Exchange {
             Arrival::Segment(segment) => {
                 self.see(node, Direction::Incoming, segment);
                 if segment.flags.syn() && node == 1 {
-                    let answer = self::segment(FLOW.reversed(), 18, 0);
+                    let answer = self::segment(self.flow.reversed(), 18, 0);
                     self.see(1, Direction::Outgoing, answer);
                     self.send(1, Arrival::Segment(answer), DELAY);
                 } else if segment.flags.syn() {
@@ -151,7 +162,7 @@ impl Exchange {
             self.send(node, Arrival::Frame(frame), DELAY);
         }
         for (_, verdict) in actions.verdicts {
-            let plain = segment(FLOW, 16, 1448);
+            let plain = segment(self.flow, 16, 1448);
             let sent = match verdict {
                 Verdict::Stamped(Stamp { id, .. }) => Segment { id, dscp: SCHEDULED, ..plain },
                 _ => plain,
@@ -168,9 +179,10 @@ impl Exchange {
 
 #[test]
 fn a_recorded_flow_replayed_in_a_new_host_gives_the_same_actions() {
-    for transport in crate::host::TRANSPORTS {
-        let exchange = Exchange::run(transport, 300);
-        assert_eq!(exchange.delivered, 300, "{transport}");
+    let flows = |transport| [FLOW, flow6()].map(|flow| (transport, flow));
+    for (transport, flow) in crate::host::TRANSPORTS.into_iter().flat_map(flows) {
+        let exchange = Exchange::of(flow, transport, 300);
+        assert_eq!(exchange.delivered, 300, "{transport} {flow}");
         for node in 0..2 {
             let bytes = exchange.recording(node);
             let summary = replay(Recording::open(bytes.as_slice()).unwrap()).unwrap().unwrap();
@@ -207,7 +219,7 @@ fn a_recording_that_ends_within_an_entry_is_replayed_up_to_there() {
 #[test]
 fn a_file_that_is_no_recording_is_refused_with_what_is_wrong() {
     let message = |bytes: &[u8]| Recording::open(bytes).map(|_| ()).unwrap_err().to_string();
-    assert!(message(b"pcap").contains("it does not begin with the line \"clearwayd recording 1\""));
+    assert!(message(b"pcap").contains("it does not begin with the line \"clearwayd recording 2\""));
     let mut bytes = header(0, "ec4").to_bytes();
     let at = bytes.windows(5).position(|window| window == b"\"ec4\"").unwrap();
     bytes[at..at + 5].copy_from_slice(b"\"ec5\"");
@@ -228,14 +240,19 @@ fn the_header_keeps_every_setting() {
 
 prop_compose! {
     fn any_segment()(
-        [source, destination, seq, ack, value, echo] in any::<[u32; 6]>(),
+        [source, destination] in any::<[u128; 2]>(), is_ipv6 in any::<bool>(),
+        [seq, ack, value, echo] in any::<[u32; 4]>(),
         [source_port, destination_port, payload, ip_len, id, window] in any::<[u16; 6]>(),
         [traffic_class, flags] in any::<[u8; 2]>(),
-        [dont_fragment, has_timestamps] in any::<[bool; 2]>(),
+        [has_place, has_timestamps] in any::<[bool; 2]>(),
     ) -> Segment {
+        let [source, destination] = [source, destination].map(|address| match is_ipv6 {
+            false => IpAddr::V4(Ipv4Addr::from(address as u32)),
+            true => IpAddr::V6(Ipv6Addr::from(address)),
+        });
         Segment {
-            flow: FlowKey { source: source.into(), destination: destination.into(), source_port, destination_port },
-            payload, ip_len, id, dont_fragment,
+            flow: FlowKey { source, destination, source_port, destination_port },
+            payload, ip_len, id, has_place,
             dscp: Dscp(traffic_class >> 2),
             ecn: Ecn::of(traffic_class),
             flags: TcpFlags(flags),

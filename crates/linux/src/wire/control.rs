@@ -3,14 +3,16 @@
 //! `docs/reference/wire-format.md` specifies the format, byte by byte.
 
 use super::{FlowKey, MacAddr};
-use crate::datapath::{FRAME_LEN, Frame};
-use std::net::Ipv4Addr;
+use crate::datapath::{FRAME_LEN, FRAME_MAX, Frame};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use thiserror::Error;
 
 /// The EtherType of control frames: the first of IEEE 802 for local experiments.
 pub const ETHERTYPE: u16 = 0x88B5;
-/// The version of the format. Version 1 is that of the simulator's traces (`docs/how-to/traces.md`).
+/// The version of the format for flows over IPv4. Version 1 is that of the simulator's traces (`docs/how-to/traces.md`).
 pub const VERSION: u8 = 2;
+/// The version of the format for flows over IPv6.
+pub const VERSION_IPV6: u8 = 3;
 /// The length of the Ethernet header in bytes.
 const ETHERNET_LEN: usize = 14;
 /// The flag of an accept that asks for ECN-capable data. All other flags are zero, and ignored.
@@ -52,7 +54,8 @@ impl Kind {
 pub struct Control {
     /// The kind of frame.
     pub kind: Kind,
-    /// The flow, in the direction of its data.
+    /// The flow, in the direction of its data. Of a credit over IPv6 the lower 32 bits of each address alone
+    /// ([`FlowKey::in_credits`]): such a credit names its flow by the cookie.
     pub flow: FlowKey,
     /// The number of the session: the round of credits that a request opens.
     pub session: u32,
@@ -88,10 +91,33 @@ pub enum ControlError {
     Kind(u8),
 }
 
+/// Returns the length of a frame that begins with these bytes: those of IPv6 flows that are no credits have both addresses
+/// whole, at their end.
+pub(crate) fn frame_len(head: &[u8; FRAME_LEN]) -> usize {
+    let is_long = head[ETHERNET_LEN] == VERSION_IPV6 && head[ETHERNET_LEN + 1] != Kind::Credit as u8;
+    if is_long { FRAME_MAX } else { FRAME_LEN }
+}
+
+/// Returns the upper 96 bits of an address, which of IPv4 are none, and its lower 32 bits.
+fn parts(address: IpAddr) -> ([u8; 12], [u8; 4]) {
+    match address {
+        IpAddr::V4(address) => ([0; 12], address.octets()),
+        IpAddr::V6(address) => {
+            let number = u128::from(address);
+            let upper = (number >> 32).to_be_bytes();
+            (*upper.last_chunk().unwrap_or(&[0; 12]), (number as u32).to_be_bytes())
+        }
+    }
+}
+
 impl Control {
     /// Returns the frame that takes this from one NIC to another.
     pub fn to_frame(&self, from: MacAddr, to: MacAddr) -> Frame {
-        let mut frame = [0; FRAME_LEN];
+        let is_ipv6 = self.flow.is_ipv6();
+        let is_long = is_ipv6 && self.kind != Kind::Credit;
+        let [(source_upper, source), (destination_upper, destination)] =
+            [self.flow.source, self.flow.destination].map(parts);
+        let mut frame = Frame::zeroes(if is_long { FRAME_MAX } else { FRAME_LEN });
         let mut at = 0;
         let mut put = |bytes: &[u8]| {
             frame[at..at + bytes.len()].copy_from_slice(bytes);
@@ -100,42 +126,55 @@ impl Control {
         put(&to.0);
         put(&from.0);
         put(&ETHERTYPE.to_be_bytes());
-        put(&[VERSION, self.kind as u8]);
+        put(&[if is_ipv6 { VERSION_IPV6 } else { VERSION }, self.kind as u8]);
         put(&[if self.wants_ecn { WANTS_ECN } else { 0 }, 0]);
         put(&self.session.to_be_bytes());
-        put(&self.flow.source.octets());
-        put(&self.flow.destination.octets());
+        put(&source);
+        put(&destination);
         put(&self.flow.source_port.to_be_bytes());
         put(&self.flow.destination_port.to_be_bytes());
         put(&self.cookie.to_be_bytes());
         put(&self.number.to_be_bytes());
         put(&self.value.to_be_bytes());
         put(&self.mtu.to_be_bytes());
+        if is_long {
+            put(&source_upper);
+            put(&destination_upper);
+        }
         frame
     }
 
     /// Reads a frame, which begins with the Ethernet header. Returns the addresses of the NICs from which and to which
     /// it was sent, and the control.
     pub fn parse(frame: &[u8]) -> Result<(MacAddr, MacAddr, Control), ControlError> {
-        let frame: &[u8; FRAME_LEN] = frame.first_chunk().ok_or(ControlError::Truncated)?;
-        let body = &frame[ETHERNET_LEN..];
-        if frame[12..14] != ETHERTYPE.to_be_bytes() {
+        let head: &[u8; FRAME_LEN] = frame.first_chunk().ok_or(ControlError::Truncated)?;
+        let body = &head[ETHERNET_LEN..];
+        if head[12..14] != ETHERTYPE.to_be_bytes() {
             return Err(ControlError::OtherType);
         }
-        if body[0] != VERSION {
+        if ![VERSION, VERSION_IPV6].contains(&body[0]) {
             return Err(ControlError::Version(body[0]));
         }
         let kind = Kind::of(body[1]).ok_or(ControlError::Kind(body[1]))?;
+        let rest = frame.get(FRAME_LEN..frame_len(head)).ok_or(ControlError::Truncated)?;
         let short = |at: usize| u16::from_be_bytes([body[at], body[at + 1]]);
         let word = |at: usize| u32::from_be_bytes([body[at], body[at + 1], body[at + 2], body[at + 3]]);
         let long = |at: usize| u64::from(word(at)) << 32 | u64::from(word(at + 4));
-        let mac = |at: usize| MacAddr(*frame[at..].first_chunk().expect("the frame has its whole length"));
+        let mac = |at: usize| MacAddr(*head[at..].first_chunk().expect("the frame has its whole length"));
+        let address = |lower: u32, upper_at: usize| -> IpAddr {
+            if body[0] == VERSION {
+                return Ipv4Addr::from(lower).into();
+            }
+            let upper = rest.get(upper_at..upper_at + 12).unwrap_or_default();
+            let upper = upper.iter().fold(0u128, |upper, byte| upper << 8 | u128::from(*byte));
+            Ipv6Addr::from(upper << 32 | u128::from(lower)).into()
+        };
         let control = Control {
             kind,
             session: word(4),
             flow: FlowKey {
-                source: Ipv4Addr::from(word(8)),
-                destination: Ipv4Addr::from(word(12)),
+                source: address(word(8), 0),
+                destination: address(word(12), 12),
                 source_port: short(16),
                 destination_port: short(18),
             },

@@ -1,7 +1,7 @@
 //! The names of flows and of NICs.
 
 use std::fmt;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// An Ethernet address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -20,9 +20,9 @@ impl fmt::Display for MacAddr {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FlowKey {
     /// The address of the host that sends data.
-    pub source: Ipv4Addr,
-    /// The address of the host that receives data.
-    pub destination: Ipv4Addr,
+    pub source: IpAddr,
+    /// The address of the host that receives data, of the same version of IP.
+    pub destination: IpAddr,
     /// The TCP port at the source.
     pub source_port: u16,
     /// The TCP port at the destination.
@@ -39,11 +39,27 @@ impl FlowKey {
             destination_port: self.source_port,
         }
     }
+
+    /// Returns true if the connection is one over IPv6.
+    pub const fn is_ipv6(self) -> bool {
+        self.source.is_ipv6()
+    }
+
+    /// Returns what a credit says of the flow: of an address of IPv6 it has the lower 32 bits alone, since no more fit, and
+    /// the others are zero here. A flow over IPv4 stays as it is.
+    pub fn in_credits(self) -> FlowKey {
+        let lower = |address| match address {
+            IpAddr::V4(_) => address,
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from(u128::from(address) & u128::from(u32::MAX))),
+        };
+        FlowKey { source: lower(self.source), destination: lower(self.destination), ..self }
+    }
 }
 
 impl fmt::Display for FlowKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FlowKey { source, destination, source_port, destination_port } = self;
-        write!(f, "{source}:{source_port} > {destination}:{destination_port}")
+        let source = SocketAddr::new(self.source, self.source_port);
+        let destination = SocketAddr::new(self.destination, self.destination_port);
+        write!(f, "{source} > {destination}")
     }
 }

@@ -8,6 +8,7 @@ mod flow;
 mod segment;
 mod stamp;
 
-pub use control::{Control, ControlError, ETHERTYPE, Kind, VERSION};
+pub(crate) use control::frame_len;
+pub use control::{Control, ControlError, ETHERTYPE, Kind, VERSION, VERSION_IPV6};
 pub use flow::{FlowKey, MacAddr};
 pub use segment::{Dscp, Ecn, SCHEDULED, Segment, SegmentError, TcpFlags, Timestamps};

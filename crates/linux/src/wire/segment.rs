@@ -1,10 +1,10 @@
-//! TCP segments over IPv4: the fields that a datapath reads.
+//! TCP segments over IPv4 and IPv6: the fields that a datapath reads.
 
 use super::FlowKey;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use thiserror::Error;
 
-/// The ECN codepoint of an IPv4 header (RFC 3168).
+/// The ECN codepoint of an IP header (RFC 3168).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Ecn {
@@ -19,7 +19,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// Returns the codepoint in the lowest two bits of the second byte of an IPv4 header.
+    /// Returns the codepoint in the lowest two bits of the traffic class: in IPv4 the second byte of the header.
     pub const fn of(traffic_class: u8) -> Ecn {
         match traffic_class & 3 {
             0 => Ecn::NotCapable,
@@ -34,14 +34,19 @@ impl Ecn {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dscp(pub u8);
 
-/// The codepoint of scheduled data, which says that the identification of the IPv4 header is the number of a credit. It
-/// is of the pool for experiments and local use (RFC 2474, sec. 6: `xxxx11`).
+/// The codepoint of scheduled data, which says that the identification of the IPv4 header, or the urgent pointer of a segment
+/// over IPv6, is the number of a credit. It is of the pool for experiments and local use (RFC 2474, sec. 6: `xxxx11`).
 pub const SCHEDULED: Dscp = Dscp(0b000011);
 
 /// The bits of the third 16-bit word of an IPv4 header: flags and fragment offset.
 pub(super) const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
+/// The length of the fixed header of IPv6.
+pub(super) const IPV6_HEADER: usize = 40;
+/// The place of the flags in a TCP header, and the flag that gives the urgent pointer its meaning.
+pub(super) const FLAGS_AT: usize = 13;
+pub(super) const URG: u8 = 32;
 
 /// The flags of a TCP header that a datapath reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,20 +113,21 @@ impl Timestamps {
     }
 }
 
-/// The fields of a TCP segment over IPv4. The payload itself is not looked at.
+/// The fields of a TCP segment. The payload itself is not looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
     /// The flow in whose direction the segment travels.
     pub flow: FlowKey,
     /// The bytes of payload.
     pub payload: u16,
-    /// The length of the whole IPv4 packet in bytes.
+    /// The length of the whole IP packet in bytes.
     pub ip_len: u16,
-    /// The identification field of the IPv4 header.
+    /// The field that names the credit of scheduled data: the identification of the IPv4 header, or the urgent pointer of
+    /// a segment over IPv6.
     pub id: u16,
-    /// True if the sender set DF (Don't Fragment): the identification is then free for other uses, since no segment is
-    /// a fragment (RFC 6864, sec. 4.1).
-    pub dont_fragment: bool,
+    /// True if that field is free for other uses. Over IPv4 the sender has set DF (Don't Fragment), so that no segment is a
+    /// fragment (RFC 6864, sec. 4.1); over IPv6 the segment has no flag URG (RFC 9293, sec. 3.1).
+    pub has_place: bool,
     /// The differentiated services codepoint.
     pub dscp: Dscp,
     /// The ECN codepoint.
@@ -140,17 +146,17 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
 }
 
-/// The reason why bytes are no TCP segment over IPv4.
+/// The reason why bytes are no TCP segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum SegmentError {
     /// The bytes end before the headers do.
     #[error("the packet is cut off within its headers")]
     Truncated,
-    /// The packet is not of IPv4.
-    #[error("the packet is not of IPv4")]
-    NotIpv4,
-    /// The packet is not of TCP.
-    #[error("the packet is not of TCP")]
+    /// The packet is of neither IPv4 nor IPv6.
+    #[error("the packet is of neither IPv4 nor IPv6")]
+    NotIp,
+    /// The packet is not of TCP, or has extension headers of IPv6 before that.
+    #[error("the packet is not of TCP, or has extension headers before it")]
     NotTcp,
     /// The packet is a fragment, be it the first, so that no length of the whole segment is known.
     #[error("the packet is a fragment")]
@@ -160,15 +166,23 @@ pub enum SegmentError {
     Inconsistent,
 }
 
-impl Segment {
-    /// Reads the headers of an IPv4 packet, of which `packet` has at least these. Payload may be missing at its end, and
-    /// padding of Ethernet may follow: all lengths are those of the headers.
-    pub fn parse(packet: &[u8]) -> Result<Segment, SegmentError> {
-        let ip = packet.get(..20).ok_or(SegmentError::Truncated)?;
+/// The fields of an IP header.
+struct IpHeader {
+    source: IpAddr,
+    destination: IpAddr,
+    /// The length of the header, and of the whole packet.
+    header: usize,
+    len: u16,
+    traffic_class: u8,
+    /// The identification, if it is free for other uses.
+    id: u16,
+    has_place: bool,
+}
+
+impl IpHeader {
+    fn v4(packet: &[u8]) -> Result<IpHeader, SegmentError> {
+        let ip: &[u8; 20] = packet.first_chunk().ok_or(SegmentError::Truncated)?;
         let short = |at: usize| u16::from_be_bytes([ip[at], ip[at + 1]]);
-        if ip[0] >> 4 != 4 {
-            return Err(SegmentError::NotIpv4);
-        }
         let header = usize::from(ip[0] & 15) * 4;
         if ip[9] != 6 {
             return Err(SegmentError::NotTcp);
@@ -179,41 +193,88 @@ impl Segment {
         if header < 20 {
             return Err(SegmentError::Inconsistent);
         }
-        let tcp = packet.get(header..header + 20).ok_or(SegmentError::Truncated)?;
+        Ok(IpHeader {
+            source: Ipv4Addr::new(ip[12], ip[13], ip[14], ip[15]).into(),
+            destination: Ipv4Addr::new(ip[16], ip[17], ip[18], ip[19]).into(),
+            header,
+            len: short(2),
+            traffic_class: ip[1],
+            id: short(4),
+            has_place: short(6) & DONT_FRAGMENT != 0,
+        })
+    }
+
+    fn v6(packet: &[u8]) -> Result<IpHeader, SegmentError> {
+        let ip: &[u8; IPV6_HEADER] = packet.first_chunk().ok_or(SegmentError::Truncated)?;
+        if ip[6] != 6 {
+            return Err(SegmentError::NotTcp);
+        }
+        let address = |at: usize| -> IpAddr {
+            let bytes: &[u8; 16] = ip[at..].first_chunk().expect("the header has its whole length");
+            Ipv6Addr::from(*bytes).into()
+        };
+        let len = u16::from_be_bytes([ip[4], ip[5]]).checked_add(IPV6_HEADER as u16);
+        Ok(IpHeader {
+            source: address(8),
+            destination: address(24),
+            header: IPV6_HEADER,
+            len: len.ok_or(SegmentError::Inconsistent)?,
+            traffic_class: ip[0] << 4 | ip[1] >> 4,
+            id: 0,
+            has_place: false,
+        })
+    }
+}
+
+impl Segment {
+    /// Reads the headers of an IP packet, of which `packet` has at least these. Payload may be missing at its end, and
+    /// padding of Ethernet may follow: all lengths are those of the headers. Over IPv6 the TCP header must follow at once on
+    /// the fixed header.
+    pub fn parse(packet: &[u8]) -> Result<Segment, SegmentError> {
+        let ip = match packet.first().ok_or(SegmentError::Truncated)? >> 4 {
+            4 => IpHeader::v4(packet)?,
+            6 => IpHeader::v6(packet)?,
+            _ => return Err(SegmentError::NotIp),
+        };
+        let tcp = packet.get(ip.header..ip.header + 20).ok_or(SegmentError::Truncated)?;
+        let short = |at: usize| u16::from_be_bytes([tcp[at], tcp[at + 1]]);
         let word = |at: usize| u32::from_be_bytes([tcp[at], tcp[at + 1], tcp[at + 2], tcp[at + 3]]);
-        let headers = header + usize::from(tcp[12] >> 4) * 4;
-        let ip_len = short(2);
+        let headers = ip.header + usize::from(tcp[12] >> 4) * 4;
         if tcp[12] >> 4 < 5 {
             return Err(SegmentError::Inconsistent);
         }
-        let payload = usize::from(ip_len).checked_sub(headers).ok_or(SegmentError::Inconsistent)?;
+        let payload = usize::from(ip.len).checked_sub(headers).ok_or(SegmentError::Inconsistent)?;
+        let (id, has_place) = match ip.source {
+            IpAddr::V4(_) => (ip.id, ip.has_place),
+            IpAddr::V6(_) => (short(18), tcp[FLAGS_AT] & URG == 0),
+        };
         Ok(Segment {
             flow: FlowKey {
-                source: Ipv4Addr::new(ip[12], ip[13], ip[14], ip[15]),
-                destination: Ipv4Addr::new(ip[16], ip[17], ip[18], ip[19]),
-                source_port: u16::from_be_bytes([tcp[0], tcp[1]]),
-                destination_port: u16::from_be_bytes([tcp[2], tcp[3]]),
+                source: ip.source,
+                destination: ip.destination,
+                source_port: short(0),
+                destination_port: short(2),
             },
             payload: payload as u16,
-            ip_len,
-            id: short(4),
-            dont_fragment: short(6) & DONT_FRAGMENT != 0,
-            dscp: Dscp(ip[1] >> 2),
-            ecn: Ecn::of(ip[1]),
-            flags: TcpFlags(tcp[13]),
-            ecn_echo: TcpFlags(tcp[13]).ecn_echo(),
+            ip_len: ip.len,
+            id,
+            has_place,
+            dscp: Dscp(ip.traffic_class >> 2),
+            ecn: Ecn::of(ip.traffic_class),
+            flags: TcpFlags(tcp[FLAGS_AT]),
+            ecn_echo: TcpFlags(tcp[FLAGS_AT]).ecn_echo(),
             seq: word(4),
             ack: word(8),
-            window: u16::from_be_bytes([tcp[14], tcp[15]]),
+            window: short(14),
             timestamps: Timestamps::find(
-                packet.get(header + 20..headers.min(packet.len())).unwrap_or_default(),
+                packet.get(ip.header + 20..headers.min(packet.len())).unwrap_or_default(),
             ),
         })
     }
 
-    /// Returns true if the segment carries the number of a credit ([`SCHEDULED`]) in its identification.
+    /// Returns true if the segment carries the number of a credit ([`SCHEDULED`]).
     pub fn is_scheduled(&self) -> bool {
-        self.dscp == SCHEDULED && self.dont_fragment
+        self.dscp == SCHEDULED && self.has_place
     }
 
     /// Returns true if the segment only acknowledges: it carries no payload, opens nothing and ends nothing.

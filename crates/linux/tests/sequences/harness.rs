@@ -2,18 +2,19 @@
 //! packet is held beyond its time, timers come to an end, state is bounded, nothing panics.
 
 use arbitrary::Arbitrary;
-use clearway_linux::datapath::{Actions, Datapath, Direction, FRAME_LEN, HeldId, Link, Metric, Verdict};
+use clearway_linux::datapath::{Actions, Datapath, Direction, Frame, HeldId, Link, Metric, Verdict};
 use clearway_linux::wire::{
     Control, Dscp, Ecn, FlowKey, Kind, MacAddr, SCHEDULED, Segment, TcpFlags, Timestamps,
 };
 use clearway_units::{Span, Time};
 use std::collections::HashMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The Ethernet address of the NIC that the datapath stands in front of.
 pub const OWN: MacAddr = MacAddr([2, 0, 0, 0, 0, 0]);
-/// The address of the host.
+/// The addresses of the host.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 100);
+const ADDRESS6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 1, 2, 3, 100);
 /// The number of frames of the datapath that are remembered, to be answered or sent back.
 const REMEMBERED: usize = 16;
 /// The most calls of the timer at one time.
@@ -110,7 +111,9 @@ pub struct Harness<D> {
     held: HashMap<HeldId, Time>,
     next_id: u32,
     actions: Actions,
-    frames: Vec<[u8; FRAME_LEN]>,
+    frames: Vec<Frame>,
+    /// The flows of the datapath's own frames by their cookies, since its credits over IPv6 don't have whole addresses.
+    flows: HashMap<u64, FlowKey>,
     /// The last time at which the timers came too late.
     stalled: Option<Time>,
     /// The most packets that were held at once, and the largest value of each gauge that is bounded.
@@ -170,9 +173,14 @@ pub fn credits_spent_at_once() -> Vec<Step> {
 
 impl Flow {
     fn key(self) -> FlowKey {
+        // Each host has an address of either version of IP.
+        let [source, destination]: [IpAddr; 2] = match self.peer & 4 {
+            0 => [Ipv4Addr::new(10, 0, 0, self.peer % 4).into(), ADDRESS.into()],
+            _ => [Ipv6Addr::new(0xfd00, 0, 0, 0, 1, 2, 3, u16::from(self.peer % 4)).into(), ADDRESS6.into()],
+        };
         let peer = FlowKey {
-            source: Ipv4Addr::new(10, 0, 0, self.peer % 4),
-            destination: ADDRESS,
+            source,
+            destination,
             source_port: 1000 + u16::from(self.port % 8),
             destination_port: 80,
         };
@@ -196,7 +204,7 @@ impl Seen {
             payload,
             ip_len: payload + 40,
             id: u16::from(self.id),
-            dont_fragment: true,
+            has_place: true,
             dscp: if self.scheduled { SCHEDULED } else { Dscp(0) },
             ecn: if self.marked { Ecn::Marked } else { Ecn::Capable0 },
             flags: TcpFlags(self.flags),
@@ -224,6 +232,7 @@ impl<D: Datapath> Harness<D> {
             next_id: 0,
             actions: Actions::default(),
             frames: Vec::new(),
+            flows: HashMap::new(),
             stalled: None,
             most: (0, vec![0.0; bounds]),
         }
@@ -277,7 +286,8 @@ impl<D: Datapath> Harness<D> {
                     ack: 0,
                     timestamps: None,
                 };
-                let segment = Segment { flow: control.flow, id: control.number as u16, ..seen.segment() };
+                let flow = self.flows.get(&control.cookie).copied().unwrap_or(control.flow);
+                let segment = Segment { flow, id: control.number as u16, ..seen.segment() };
                 self.segment(Direction::Incoming, &segment, to);
             }
             Step::Segment(seen) => {
@@ -381,7 +391,11 @@ impl<D: Datapath> Harness<D> {
             let _: Verdict = verdict;
         }
         for frame in self.actions.frames.drain(..) {
-            let (from, to, _) = Control::parse(&frame).expect("the datapath sends frames of the format");
+            let (from, to, control) =
+                Control::parse(&frame).expect("the datapath sends frames of the format");
+            if control.kind != Kind::Credit {
+                self.flows.insert(control.cookie, control.flow);
+            }
             assert!(from == OWN && to != OWN, "a frame from {from} to {to}");
             if self.frames.len() == REMEMBERED {
                 self.frames.remove(0);

@@ -90,7 +90,7 @@ proptest! {
                     for at in 0..net.nodes[node].sources.len() {
                         net.nodes[node].sources[at].left = 0;
                         let flow = net.nodes[node].sources[at].flow;
-                        let to = usize::from(flow.destination.octets()[3]) - 1;
+                        let to = node_of(flow.destination);
                         if rst {
                             net.cross(node, to, segment(flow, RST, 0));
                         } else {

@@ -139,7 +139,7 @@ fn a_flood_from_many_addresses_is_bounded_and_forgotten() {
     net.nodes[1].arrived.clear();
     for at in 0..5000u32 {
         let mut control = request(0, 1, 1, 5);
-        control.flow.source = std::net::Ipv4Addr::from(0x0b00_0000 + at);
+        control.flow.source = std::net::Ipv4Addr::from(0x0b00_0000 + at).into();
         net.inject(1, &control.to_frame(mac(0), mac(1)));
         net.run_for(us(20));
     }

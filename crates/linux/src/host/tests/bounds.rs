@@ -100,7 +100,7 @@ fn a_request_beyond_the_allowance_of_all_hosts_makes_no_flow() {
     let mut net = Net::of(2, "expresspass", Way::GOOD);
     for number in 0..4200u16 {
         let mut control = request(0, 1, number, 5);
-        control.flow.source = std::net::Ipv4Addr::new(11, 0, (number / 256) as u8, number as u8);
+        control.flow.source = std::net::Ipv4Addr::new(11, 0, (number / 256) as u8, number as u8).into();
         net.inject(1, &control.to_frame(mac(0), mac(1)));
     }
     assert_eq!(net.host(1).receivers.len(), 4096);

@@ -15,7 +15,7 @@ const REASONS: [&str; 9] = [
     "flow_limit",
     "no_address",
     "oversized",
-    "may_be_fragmented",
+    "no_place",
     "released",
 ];
 
@@ -122,8 +122,8 @@ fn payload_that_never_belonged_to_a_flow_counts_for_the_reason_of_that() {
     assert_eq!(net.metric(0, "plain_bytes_total", "flow_limit"), 20.0);
     hand_over(&mut net, &data(1001, 1449));
     assert_eq!(net.metric(0, "plain_bytes_total", "oversized"), 1449.0);
-    hand_over(&mut net, &Segment { dont_fragment: false, ..data(1001, 300) });
-    assert_eq!(net.metric(0, "plain_bytes_total", "may_be_fragmented"), 300.0);
+    hand_over(&mut net, &Segment { has_place: false, ..data(1001, 300) });
+    assert_eq!(net.metric(0, "plain_bytes_total", "no_place"), 300.0);
     assert_eq!(counted(&mut net), (0.0, 9.0 + 20.0 + 1449.0 + 300.0));
 }
 

@@ -5,6 +5,7 @@ mod attacks;
 mod bounds;
 mod bytes;
 mod flows;
+mod ipv6;
 mod network;
 mod plain;
 mod repeated;

@@ -7,7 +7,7 @@ use clearway_proto::{Entity, Rng};
 use clearway_units::{Rate, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub const ACK: u8 = 16;
 pub const SYN: u8 = 2;
@@ -22,8 +22,16 @@ pub fn us(us: u64) -> Span {
     Span::from_us(us)
 }
 
-pub fn address(node: usize) -> Ipv4Addr {
-    Ipv4Addr::new(10, 0, 0, node as u8 + 1)
+pub fn address(node: usize) -> IpAddr {
+    Ipv4Addr::new(10, 0, 0, node as u8 + 1).into()
+}
+
+/// Returns the node that an address belongs to.
+pub fn node_of(address: IpAddr) -> usize {
+    match address {
+        IpAddr::V4(address) => usize::from(address.octets()[3]) - 1,
+        IpAddr::V6(address) => usize::from(address.octets()[15]) - 1,
+    }
 }
 
 pub fn mac(node: usize) -> MacAddr {
@@ -34,11 +42,17 @@ pub fn key(from: usize, to: usize, port: u16) -> FlowKey {
     FlowKey { source: address(from), destination: address(to), source_port: port, destination_port: 5201 }
 }
 
+/// Returns the same flow over IPv6.
+pub fn over_ipv6(flow: FlowKey) -> FlowKey {
+    let address = |address| Ipv6Addr::new(0xfd00, 1, 2, 3, 4, 5, 6, node_of(address) as u16 + 1).into();
+    FlowKey { source: address(flow.source), destination: address(flow.destination), ..flow }
+}
+
 pub fn segment(flow: FlowKey, flags: u8, payload: u16) -> Segment {
     Segment {
         flow,
         payload,
-        ip_len: payload + 52,
+        ip_len: payload + if flow.is_ipv6() { 72 } else { 52 },
         id: 0,
         dscp: Dscp(0),
         ecn: Ecn::NotCapable,
@@ -48,7 +62,7 @@ pub fn segment(flow: FlowKey, flags: u8, payload: u16) -> Segment {
         ack: 0,
         window: 0,
         timestamps: None,
-        dont_fragment: true,
+        has_place: true,
     }
 }
 
@@ -106,6 +120,13 @@ pub struct Source {
     pub queued: u64,
     pub flying: u64,
     pub sent: u64,
+}
+
+impl Source {
+    /// Returns the payload of a full packet.
+    pub fn payload(&self) -> u16 {
+        if self.flow.is_ipv6() { 1428 } else { 1448 }
+    }
 }
 
 enum Event {
@@ -175,7 +196,12 @@ impl Net {
 
     /// Opens a connection from `from` to `to` that sends `packets` packets, and returns the place of its source.
     pub fn open(&mut self, from: usize, to: usize, port: u16, packets: u64) -> usize {
-        let flow = key(from, to, port);
+        self.open_flow(key(from, to, port), packets)
+    }
+
+    /// Opens the connection of a flow that sends `packets` packets, and returns the place of its source.
+    pub fn open_flow(&mut self, flow: FlowKey, packets: u64) -> usize {
+        let [from, to] = [flow.source, flow.destination].map(node_of);
         let source =
             Source { flow, small_queue: 4, window: 40, left: packets, queued: 0, flying: 0, sent: 0 };
         self.nodes[from].sources.push(source);
@@ -219,7 +245,8 @@ impl Net {
                 return;
             }
             source.left -= 1;
-            self.hold(node, at, ACK, 1448);
+            let payload = self.nodes[node].sources[at].payload();
+            self.hold(node, at, ACK, payload);
         }
     }
 
@@ -247,14 +274,14 @@ impl Net {
             source.queued -= 1;
             source.flying += 1;
             source.sent += 1;
-            let mut segment = segment(source.flow, ACK, 1448);
+            let mut segment = segment(source.flow, ACK, source.payload());
             if let Verdict::Stamped(stamp) = verdict {
                 (segment.dscp, segment.id) = (SCHEDULED, stamp.id);
                 if stamp.ecn {
                     segment.ecn = Ecn::Capable0;
                 }
             }
-            let to = usize::from(segment.flow.destination.octets()[3]) - 1;
+            let to = node_of(segment.flow.destination);
             if segment.ecn != Ecn::NotCapable && self.rng.unit() < self.way.marks {
                 segment.ecn = Ecn::Marked;
             }
@@ -340,7 +367,7 @@ impl Net {
     }
 
     fn arrive(&mut self, to: usize, segment: Segment) {
-        let from = usize::from(segment.flow.source.octets()[3]) - 1;
+        let from = node_of(segment.flow.source);
         if segment.payload > 0 {
             self.nodes[to].arrived.push((self.now, segment));
         }

@@ -26,8 +26,8 @@ fn us(us: u64) -> Time {
 /// Returns the flow of data from a peer to this host.
 fn key(flow: u16) -> FlowKey {
     FlowKey {
-        source: Ipv4Addr::new(10, 0, 0, (flow % 4) as u8),
-        destination: Ipv4Addr::new(10, 0, 1, 1),
+        source: Ipv4Addr::new(10, 0, 0, (flow % 4) as u8).into(),
+        destination: Ipv4Addr::new(10, 0, 1, 1).into(),
         source_port: 40_000 + flow,
         destination_port: 5001,
     }
@@ -40,7 +40,7 @@ fn from_peer(flow: u16, flags: u8, offset: u32, payload: u16) -> Segment {
         payload,
         ip_len: payload + 52,
         id: 0,
-        dont_fragment: true,
+        has_place: true,
         dscp: Dscp(0),
         ecn: Ecn::Capable0,
         flags: TcpFlags(flags),

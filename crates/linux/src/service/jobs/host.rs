@@ -38,8 +38,8 @@ impl HostJob {
             Err(Error::Unknown { .. }) => transport.set(key, value),
             result => result,
         })?;
-        let setup =
-            Setup { interface: settings.dev.to_string(), queue: settings.queue as u16, holds: Holds::Data };
+        let (interface, queue) = (settings.dev.to_string(), settings.queue as u16);
+        let setup = Setup { interface, queue, holds: Holds::Data, ipv6: None };
         Ok(HostJob { settings, transport, params, setup, found: None, driver: None, recording: None })
     }
 
@@ -67,7 +67,7 @@ impl Job for HostJob {
     fn plan(&mut self) -> Result<Plan, String> {
         let found = find(&self.setup.interface, self.settings.rate, self.settings.mtu)?;
         self.config(&found).check().map_err(|error| error.to_string())?;
-        let plan = found.plan(&self.setup, self.settings.offloads);
+        let plan = found.plan(&mut self.setup, self.settings.offloads);
         self.found = Some(found);
         plan
     }

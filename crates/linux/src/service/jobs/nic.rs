@@ -1,6 +1,6 @@
 //! The NIC of a daemon: what the settings say of it, and what it is found to be.
 
-use crate::io::{LinkState, NicReport, Setup, check, rules};
+use crate::io::{LinkState, NicReport, Setup, check, ip6tables, rules};
 use crate::rules::Plan;
 use crate::service::settings::Offloads;
 use clearway_schema::Auto;
@@ -37,8 +37,9 @@ pub fn find(dev: &str, rate: Auto<Rate>, mtu: Auto<u32>) -> Result<Found, String
 }
 
 impl Found {
-    /// Returns the rules of a daemon that holds packets of this NIC, and says in the logs what the NIC is.
-    pub fn plan(&self, setup: &Setup, offloads: Offloads) -> Result<Plan, String> {
+    /// Returns the rules of a daemon that holds packets of this NIC, and says in the logs what the NIC is. Completes `setup` with
+    /// the program that sets the rule for IPv6.
+    pub fn plan(&self, setup: &mut Setup, offloads: Offloads) -> Result<Plan, String> {
         let NicReport { interface, address, .. } = &self.report;
         tracing::info!(dev = interface, %address, rate = %self.rate, mtu = self.mtu, "NIC");
         if self.report.state == LinkState::Down {
@@ -59,6 +60,12 @@ impl Found {
                     "offloads stay on: {}",
                     harms.join("; ")
                 );
+            }
+        }
+        match ip6tables(setup) {
+            Ok(program) => setup.ipv6 = Some(program),
+            Err(reason) => {
+                tracing::warn!(dev = interface, reason, "IPv6 passes as plain TCP: no rule can hold it")
             }
         }
         plan.steps.extend(rules(setup).map_err(|error| error.to_string())?.steps);

@@ -29,6 +29,7 @@ impl PacJob {
             interface: settings.dev.to_string(),
             queue: settings.queue as u16,
             holds: Holds::Acks { syn_acks: params.protocol.hold_syn_ack, requests: params.hold_requests },
+            ipv6: None,
         };
         Ok(PacJob { settings, params, setup, found: None, driver: None })
     }
@@ -46,7 +47,7 @@ impl Job for PacJob {
 
     fn plan(&mut self) -> Result<Plan, String> {
         let found = find(&self.setup.interface, self.settings.rate, self.settings.mtu)?;
-        let plan = found.plan(&self.setup, self.settings.offloads);
+        let plan = found.plan(&mut self.setup, self.settings.offloads);
         self.found = Some(found);
         plan
     }

@@ -63,8 +63,8 @@ mod tests {
     use std::net::Ipv4Addr;
 
     fn flow(n: u32) -> FlowKey {
-        let source = Ipv4Addr::from(n);
-        FlowKey { source, destination: Ipv4Addr::LOCALHOST, source_port: 1, destination_port: 2 }
+        let source = Ipv4Addr::from(n).into();
+        FlowKey { source, destination: Ipv4Addr::LOCALHOST.into(), source_port: 1, destination_port: 2 }
     }
 
     #[test]

@@ -243,7 +243,7 @@ impl SoftPort {
 
     /// Takes the tokens of the first signal, if one waits. Returns false if there are too few, so that data goes before it.
     fn signals_first(&mut self) -> bool {
-        !self.signals.is_empty() && self.signal_limiter.take(self.clock)
+        self.signals.front().is_some_and(|first| self.signal_limiter.take(first.wire, self.clock))
     }
 
     fn count_waiting(&mut self) {

@@ -28,7 +28,7 @@ fn config(ports: u8) -> SoftConfig {
 }
 
 fn flow(source: u8, destination: u8) -> FlowKey {
-    let address = |host| Ipv4Addr::new(10, 0, 0, host);
+    let address = |host| Ipv4Addr::new(10, 0, 0, host).into();
     FlowKey {
         source: address(source),
         destination: address(destination),

@@ -81,7 +81,7 @@ fn the_syn_of_a_linux_kernel_is_read_as_tcpdump_shows_it() {
     assert_eq!(segment.flow.to_string(), "127.0.0.1:49064 > 127.0.0.1:45999");
     assert_eq!((segment.payload, segment.ip_len, segment.id), (0, 60, 0x04c4));
     assert_eq!((segment.seq, segment.ack, segment.window), (3_980_855_167, 0, 65_495));
-    assert!(segment.flags.syn() && !segment.flags.ack() && segment.dont_fragment);
+    assert!(segment.flags.syn() && !segment.flags.ack() && segment.has_place);
     assert_eq!((segment.ecn, segment.is_pure_ack()), (Ecn::NotCapable, false));
 }
 
@@ -104,7 +104,7 @@ fn other_protocols_and_contradicting_lengths_are_refused_with_the_reason() {
         packet[at] = byte;
         Segment::parse(&packet)
     };
-    assert_eq!(refused(0, 0x65), Err(SegmentError::NotIpv4));
+    assert_eq!(refused(0, 0x75), Err(SegmentError::NotIp));
     assert_eq!(refused(0, 0x44), Err(SegmentError::Inconsistent), "an IPv4 header of 16 B");
     assert_eq!(refused(9, 17), Err(SegmentError::NotTcp), "UDP");
     assert_eq!(refused(32, 0x40), Err(SegmentError::Inconsistent), "a TCP header of 16 B");
@@ -155,14 +155,104 @@ fn a_segment_is_scheduled_if_it_has_the_codepoint_and_its_identification_is_free
     }
 }
 
+/// A packet of IPv6 that is put together header by header, as RFC 8200 and RFC 9293 draw them.
+fn packet6(built: &Built, label: u32, urgent: u16) -> Vec<u8> {
+    let class = u32::from(built.traffic_class);
+    let mut packet = (6 << 28 | class << 20 | label & 0xf_ffff).to_be_bytes().to_vec();
+    let tcp_len = 20 + built.tcp_options.len();
+    packet.extend(((tcp_len + built.payload) as u16).to_be_bytes());
+    packet.extend([6, 64]);
+    built.addresses.iter().for_each(|address| packet.extend(address.repeat(4)));
+    built.ports.iter().for_each(|port| packet.extend(port.to_be_bytes()));
+    built.numbers.iter().for_each(|number| packet.extend(number.to_be_bytes()));
+    packet.extend([((tcp_len / 4) << 4) as u8, built.flags]);
+    packet.extend(built.window.to_be_bytes());
+    packet.extend([0; 2]);
+    packet.extend(urgent.to_be_bytes());
+    packet.extend(&built.tcp_options);
+    packet.extend(vec![0xdd; built.payload]);
+    packet
+}
+
+#[test]
+fn a_segment_over_ipv6_is_scheduled_if_it_has_the_codepoint_and_its_urgent_pointer_is_free() {
+    for (traffic_class, flags, expected) in [
+        (0x0c, 0x18, true),
+        (0x0f, 0x10, true),
+        (0x0c, 0x38, false),
+        (0x08, 0x18, false),
+        (0x30, 0x18, false),
+    ] {
+        let packet = packet6(&Built { traffic_class, flags, ..plain() }, 0xabcde, 4711);
+        let segment = Segment::parse(&packet).unwrap();
+        assert_eq!(segment.is_scheduled(), expected, "{traffic_class:#x}, flags {flags:#x}");
+        assert_eq!(segment.id, 4711);
+    }
+}
+
+#[test]
+fn extension_headers_other_protocols_and_contradicting_lengths_of_ipv6_are_refused_with_the_reason() {
+    let refused = |at: usize, byte: u8| {
+        let mut packet = packet6(&plain(), 0, 0);
+        packet[at] = byte;
+        Segment::parse(&packet)
+    };
+    // Hop-by-hop options, routing, fragment, UDP, no next header.
+    for next in [0, 43, 44, 17, 59] {
+        assert_eq!(refused(6, next), Err(SegmentError::NotTcp), "next header {next}");
+    }
+    assert_eq!(refused(52, 0x40), Err(SegmentError::Inconsistent), "a TCP header of 16 B");
+    let with_length = |length: u16| {
+        let mut packet = packet6(&plain(), 0, 0);
+        packet[4..6].copy_from_slice(&length.to_be_bytes());
+        Segment::parse(&packet).map(|segment| segment.payload)
+    };
+    assert_eq!(with_length(19), Err(SegmentError::Inconsistent), "shorter than the TCP header");
+    assert_eq!(with_length(0), Err(SegmentError::Inconsistent), "a jumbogram (BIG TCP)");
+    assert_eq!((with_length(20), with_length(65_495)), (Ok(0), Ok(65_475)));
+    assert_eq!(with_length(65_496), Err(SegmentError::Inconsistent), "more than 16 bits can count");
+    let packet = packet6(&Built { tcp_options: vec![1; 12], ..plain() }, 0, 0);
+    for len in 1..60 {
+        assert_eq!(Segment::parse(&packet[..len]), Err(SegmentError::Truncated), "{len} B");
+    }
+    assert_eq!(Segment::parse(&packet[..60]), Segment::parse(&packet));
+}
+
 proptest! {
+    #[test]
+    fn a_packet_of_ipv6_is_read_as_it_was_put_together(built in any_built(), label: u32, urgent: u16) {
+        let packet = packet6(&built, label, urgent);
+        let segment = Segment::parse(&packet).unwrap();
+        let address = |bytes: [u8; 4]| Ipv6Addr::from(u128::from(u32::from_be_bytes(bytes)) * 0x1_0000_0001_0000_0001_0000_0001).into();
+        prop_assert_eq!(segment, Segment {
+            flow: FlowKey {
+                source: address(built.addresses[0]),
+                destination: address(built.addresses[1]),
+                source_port: built.ports[0],
+                destination_port: built.ports[1],
+            },
+            payload: built.payload as u16,
+            ip_len: packet.len() as u16,
+            id: urgent,
+            has_place: built.flags & 0x20 == 0,
+            dscp: Dscp(built.traffic_class / 4),
+            ecn: [Ecn::NotCapable, Ecn::Capable1, Ecn::Capable0, Ecn::Marked][usize::from(built.traffic_class % 4)],
+            flags: TcpFlags(built.flags),
+            ecn_echo: built.flags & 0x40 != 0,
+            seq: built.numbers[0],
+            ack: built.numbers[1],
+            window: built.window,
+            timestamps: Timestamps::find(&built.tcp_options),
+        });
+    }
+
     #[test]
     fn a_packet_is_read_as_it_was_put_together_with_whatever_options(built in any_built()) {
         let packet = built.packet();
         let segment = Segment::parse(&packet).unwrap();
         let flow = FlowKey {
-            source: built.addresses[0].into(),
-            destination: built.addresses[1].into(),
+            source: Ipv4Addr::from(built.addresses[0]).into(),
+            destination: Ipv4Addr::from(built.addresses[1]).into(),
             source_port: built.ports[0],
             destination_port: built.ports[1],
         };
@@ -171,7 +261,7 @@ proptest! {
             payload: built.payload as u16,
             ip_len: packet.len() as u16,
             id: built.id,
-            dont_fragment: built.dont_fragment,
+            has_place: built.dont_fragment,
             dscp: Dscp(built.traffic_class / 4),
             ecn: [Ecn::NotCapable, Ecn::Capable1, Ecn::Capable0, Ecn::Marked][usize::from(built.traffic_class % 4)],
             flags: TcpFlags(built.flags),
@@ -187,14 +277,15 @@ proptest! {
     #[test]
     fn no_bytes_make_the_parser_panic(
         mut bytes in prop::collection::vec(any::<u8>(), 0..120),
-        looks_right: bool,
+        looks_right: Option<bool>,
     ) {
-        if looks_right && bytes.len() > 9 {
-            bytes[0] = 0x40 | bytes[0] & 15;
-            bytes[9] = 6;
+        if let Some(is_ipv6) = looks_right && bytes.len() > 9 {
+            bytes[0] = if is_ipv6 { 0x60 } else { 0x40 } | bytes[0] & 15;
+            bytes[if is_ipv6 { 6 } else { 9 }] = 6;
         }
         if let Ok(segment) = Segment::parse(&bytes) {
-            prop_assert!(segment.payload <= segment.ip_len - 40);
+            let headers = if segment.flow.is_ipv6() { 60 } else { 40 };
+            prop_assert!(segment.payload <= segment.ip_len - headers);
         }
     }
 }
