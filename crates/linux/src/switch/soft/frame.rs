@@ -37,6 +37,11 @@ impl Class {
     }
 }
 
+/// Returns true if a frame with a whole Ethernet header has a packet of IPv4 or IPv6.
+pub fn is_ip(frame: &[u8]) -> bool {
+    matches!(frame.get(12..14), Some(kind) if kind == IPV4 || kind == IPV6)
+}
+
 /// Returns the size of a frame on the wire.
 pub fn wire(frame: &[u8]) -> u32 {
     (frame.len() as u32 + OVERHEAD).max(WIRE_MIN)

@@ -105,8 +105,7 @@ impl SoftSwitch {
         let (to, source) = (mac(0), mac(6));
         self.forwarding.learn(source, from, now);
         let class = Class::of(bytes);
-        let segment =
-            (bytes[12..14] == [8, 0]).then(|| Segment::parse(&bytes[ETHERNET_LEN..]).ok()).flatten();
+        let segment = frame::is_ip(bytes).then(|| Segment::parse(&bytes[ETHERNET_LEN..]).ok()).flatten();
         let name = match &segment {
             Some(segment) if self.ports.iter().any(SoftPort::notifies) && segment.payload > 0 => {
                 Some(self.names.name(segment.flow, source))

@@ -4,7 +4,7 @@ use clearway_proto::port::{CreditShaping, MarkAt, StepMarker};
 use clearway_proto::{AnyTransport, Entity, Rng};
 use clearway_units::{Bytes, Span};
 use proptest::prelude::*;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 const RATE: Rate = Rate::mbps(100);
 
@@ -46,6 +46,25 @@ fn data(from: u8, to: u8, payload: usize) -> Vec<u8> {
     frame.extend([1000u16.to_be_bytes(), 2000u16.to_be_bytes()].concat());
     frame.extend([0, 0, 0, 1, 0, 0, 0, 1, 0x50, 16, 1, 0, 0, 0, 0, 0]);
     frame.resize(54 + payload, 7);
+    frame
+}
+
+/// The same flow over IPv6.
+fn flow6(source: u8, destination: u8) -> FlowKey {
+    let address = |host: u8| Ipv6Addr::new(0xfd00, 0, 0, 1, 0, 0, 0, host.into()).into();
+    FlowKey { source: address(source), destination: address(destination), ..flow(source, destination) }
+}
+
+/// The same segment over IPv6.
+fn data6(from: u8, to: u8, payload: usize) -> Vec<u8> {
+    let mut frame = [mac(to).0, mac(from).0].concat();
+    frame.extend([0x86, 0xdd, 0x60, 0x20, 0, 0]);
+    frame.extend(((20 + payload) as u16).to_be_bytes());
+    frame.extend([6, 64]);
+    for host in [from, to] {
+        frame.extend([0xfd, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, host]);
+    }
+    frame.extend_from_slice(&data(from, to, payload)[34..]);
     frame
 }
 
@@ -192,6 +211,15 @@ fn signals_have_an_idle_link_for_themselves_and_a_queue_of_256() {
 }
 
 #[test]
+fn a_packet_of_ipv6_that_meets_a_long_queue_is_marked_too() {
+    let (mut switch, mut left) = (learned(&config(2)), Vec::new());
+    (0..100).for_each(|_| switch.handle_frame(0, &data6(0, 1, 1440), START, &mut push(&mut left)));
+    switch.run(START + Span::from_ms(100), &mut push(&mut left));
+    assert_eq!(switch.port_books().nth(1).unwrap().marked, 99 - 21);
+    assert_eq!(left.iter().filter(|(_, _, frame)| frame[15] >> 4 & 3 == 3).count(), 99 - 21);
+}
+
+#[test]
 fn a_packet_that_meets_more_than_k_bytes_is_marked_and_a_full_queue_drops() {
     let (mut switch, mut left) = (learned(&config(2)), Vec::new());
     for _ in 0..300 {
@@ -206,8 +234,17 @@ fn a_packet_that_meets_more_than_k_bytes_is_marked_and_a_full_queue_drops() {
     assert!(switch.balances());
 }
 
+type Data = fn(u8, u8, usize) -> Vec<u8>;
+
 #[test]
-fn pacc_notifies_the_sender_that_fills_the_queue_by_a_control_frame() {
+fn pacc_notifies_the_sender_that_fills_the_queue_by_a_control_frame_of_its_version_of_ip() {
+    let both: [(Data, FlowKey, usize); 2] = [(data, flow(0, 1), 60), (data6, flow6(0, 1), 84)];
+    for (data, flow, len) in both {
+        notifies(data, flow, len);
+    }
+}
+
+fn notifies(data: Data, flow: FlowKey, len: usize) {
     let mut mechanism = AnyTransport::by_name("pacc").unwrap().mechanism().unwrap();
     let set = |mechanism: &mut AnyMechanismConfig, name, value: &str| {
         mechanism.set(name, &clearway_schema::Value::from(value)).unwrap();
@@ -220,14 +257,15 @@ fn pacc_notifies_the_sender_that_fills_the_queue_by_a_control_frame() {
     // Twice the rate of the link for 10 ms.
     for n in 0..160 {
         let now = START + Span::from_us(62 * n);
-        switch.handle_frame(0, &data(0, 1, 1460), now, &mut push(&mut left));
+        switch.handle_frame(0, &data(0, 1, 1440), now, &mut push(&mut left));
     }
     switch.run(START + Span::from_ms(100), &mut push(&mut left));
     let cnps: Vec<_> = left.iter().filter(|frame| Class::of(&frame.2) == Class::Signal).collect();
     assert!(!cnps.is_empty());
     for (port, _, frame) in cnps {
         let (_, to, control) = Control::parse(frame).unwrap();
-        assert_eq!((*port, to, control.kind, control.flow), (0, mac(0), Kind::Cnp, flow(0, 1)));
+        assert_eq!((*port, to, control.kind, control.flow), (0, mac(0), Kind::Cnp, flow));
+        assert_eq!(frame.len(), len);
     }
     assert!(switch.balances());
 }
