@@ -90,6 +90,23 @@ def test_the_command_writes_a_file_for_each_switch(tmp_path: Path, cli: Cli) -> 
     assert done.returncode == 2
 
 
+def test_a_switch_for_udp_has_the_share_of_132_of_1670_bytes_and_rules_for_both_versions_of_ip(cli: Cli) -> None:
+    words = ("plan", "switch", "star", "hosts=2", "rate=100Mbps", "--target")
+    text = cli(*words, "linux-tc", "--control", "udp", "--control-port", "1022").stdout
+    ports_ = [line.split() for line in text.splitlines() if line.startswith("port ")]
+    assert {tuple(line[2:5]) for line in ports_} == {("100000000", "7904191", "132")}
+    rules = [line.split(" u32 ")[1] for line in text.splitlines() if "dport 1022" in line]
+    assert [rule.rsplit(" ", 1)[1] for rule in rules] == ["1:10", "1:18", "1:10", "1:18"]
+    assert "match u8 9 0xff at 29" in rules[0]
+    assert "match u8 9 0xff at 49" in rules[2]
+    without = cli(*words, "linux-tc").stdout
+    assert "dport" not in without
+    assert "5178791" in without
+    done = cli(*words, "sonic", "--control", "udp")
+    assert done.returncode == 2
+    assert "--control: sonic's credits are told by their DSCP" in done.stderr
+
+
 def why_no_kernel() -> tuple[str, str] | None:
     """What is missing to use a namespace here, if anything is, and how to have it."""
     if sys.platform != "linux" or os.geteuid() != 0:

@@ -57,8 +57,8 @@ pub struct Actions {
 /// The length in bytes of control frames of IPv4 flows, and of credits of all flows, from the destination address to the last
 /// byte: the least of Ethernet, without the frame check sequence.
 pub const FRAME_LEN: usize = 60;
-/// The length in bytes of the longest control frame: one of an IPv6 flow that has both addresses whole.
-pub const FRAME_MAX: usize = 84;
+/// The length in bytes of the longest control frame: one in a UDP datagram.
+pub const FRAME_MAX: usize = 108;
 
 /// A control frame of our own, whole: Ethernet header and [`crate::wire::Control`].
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,14 +8,13 @@ use clearway_planner::htb::SIGNALS_AT_ONCE;
 use clearway_proto::port::CreditShaping;
 use clearway_units::{Bytes, Rate, Span, Time};
 
-/// The bytes on the wire of a signal of an IPv4 flow. One of an IPv6 flow has 108, and takes as much more of the limit.
-const WIRE: u32 = 84;
-
 /// The limit of signals at a port or a NIC: one in each gap, and [`SIGNALS_AT_ONCE`] after a pause.
 #[derive(Clone, Copy, Debug)]
 pub struct SignalLimiter {
     /// The time between signals in the long run.
     gap: Span,
+    /// The bytes on the wire of such a signal: those of a credit. A longer one, as of an IPv6 flow, takes as much more.
+    wire: u32,
     /// The time by which signals may be ahead of that.
     ahead: Span,
     /// The time at which the next signal is due in the long run.
@@ -26,7 +25,12 @@ impl SignalLimiter {
     /// Makes the limit of a link of rate `rate`, which must not be zero, whose credits are limited by `shaping`.
     pub fn new(rate: Rate, shaping: CreditShaping) -> SignalLimiter {
         let gap = rate.time_to_send(Bytes::new(u64::from(shaping.credit + shaping.data))) / 2;
-        SignalLimiter { gap, ahead: gap * u64::from(SIGNALS_AT_ONCE - 1), due: Time::ZERO }
+        SignalLimiter {
+            gap,
+            wire: shaping.credit,
+            ahead: gap * u64::from(SIGNALS_AT_ONCE - 1),
+            due: Time::ZERO,
+        }
     }
 
     /// Returns the time, `now` or later, at which a signal may leave.
@@ -38,7 +42,7 @@ impl SignalLimiter {
     pub fn take(&mut self, wire: u32, now: Time) -> bool {
         let is_ready = self.ready_at(now) == now;
         if is_ready {
-            self.due = self.due.max(now).saturating_add(self.gap * u64::from(wire) / u64::from(WIRE));
+            self.due = self.due.max(now).saturating_add(self.gap * u64::from(wire) / u64::from(self.wire));
         }
         is_ready
     }

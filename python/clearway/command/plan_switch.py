@@ -39,6 +39,16 @@ ENDINGS = {"linux-tc": "sh", "sonic": "json"}
     help="Flows that start or end through one port, as for `plan buffers`, from which the data queue's limit comes.",
 )
 @click.option("--ecn", is_flag=True, help="linux-tc: mark data at K by RED (which the kernel must have).")
+@click.option(
+    "--control",
+    type=Choice(["ethernet", "udp"]),
+    default="ethernet",
+    show_default=True,
+    help="linux-tc: how control frames of Clearway's hosts travel, as `clearwayd host --control` says.",
+)
+@click.option(
+    "--control-port", type=click.IntRange(1, 65535), default=1021, show_default=True, help="linux-tc: their UDP port."
+)
 @click.option("--pfc/--no-pfc", default=None, help="sonic: flow control.  [default: if the scenario has it]")
 @click.option(
     "--cell", type=click.IntRange(1, 10_000), default=256, show_default=True, help="sonic: buffer unit in bytes."
@@ -52,6 +62,8 @@ def switch(
     dscp: int | None,
     flows: int | None,
     ecn: bool,
+    control: str,
+    control_port: int,
     pfc: bool | None,
     cell: int,
     out: Path | None,
@@ -62,7 +74,7 @@ def switch(
     file's own marking, flow control, classes and buffers are printed; what the target can't say is refused. linux-tc
     is for the scenarios of `plan buffers`; sonic also for transports that ask for nothing but marks and flow control.
     """
-    refuse_strangers(target, ecn=ecn, pfc=pfc)
+    refuse_strangers(target, ecn=ecn, pfc=pfc, control=control)
     scenario, is_scenario = named(topology)
     says = Stated(pfc=FlowControl() if pfc else None)
     if is_scenario:
@@ -85,7 +97,8 @@ def switch(
 
     def text(switches: dict[str, list[Port]], name: str) -> str:
         if target == "linux-tc":
-            return linux_tc.script(switches, dscp, ecn=ecn, name=name)
+            udp = control_port if control == "udp" else None
+            return linux_tc.script(switches, dscp, ecn=ecn, name=name, udp=udp)
         configs = {of: sonic.config(ports, dscp or 0, cell, says) for of, ports in switches.items()}
         whole = next(iter(configs.values())) if len(configs) == 1 else configs
         return json.dumps(whole, indent=2) + "\n"
@@ -103,8 +116,10 @@ def switch(
     notes().print(f"{len(chosen)} files in {out}", markup=False)
 
 
-def refuse_strangers(target: str, *, ecn: bool, pfc: bool | None) -> None:
+def refuse_strangers(target: str, *, ecn: bool, pfc: bool | None, control: str) -> None:
     """Refuses options that mean nothing for the target."""
+    if target == "sonic" and control == "udp":
+        raise click.UsageError("--control: sonic's credits are told by their DSCP; leave it out, and write --dscp 7")
     if target == "sonic" and ecn:
         raise click.UsageError("--ecn: sonic's configuration has marks in any case; leave it out")
     if target == "linux-tc" and pfc is not None:

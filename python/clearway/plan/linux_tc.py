@@ -9,6 +9,7 @@ both.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from clearway.plan.switches import Port
 
@@ -17,6 +18,10 @@ ETHERTYPE = "0x88b5"
 #: Kind of a control frame that is a credit, the second byte behind the Ethernet header.
 CREDIT_KIND = 9
 OVERHEAD, MPU, QUANTUM = 24, 84, 1514
+#: Size of a credit in a UDP datagram on the wire, over both versions of IP.
+UDP_CREDIT = 132
+#: Places of a control frame's kind in a UDP datagram behind the Ethernet header, and preferences of filters.
+UDP_FILTERS = (("ip", "ip", 29, 5), ("ipv6", "ip6", 49, 7))
 #: tc counts buckets in whole microseconds, rounded down.
 TICK_S = 1e-6
 #: Signals that a port lets pass at once, and that may wait there, as the daemon has them.
@@ -36,7 +41,7 @@ HEAD = """\
 # have twice the rate of credits before data; all else is data. Each line of a port: device, rate, credit rate (bit/s),
 # bucket of credits (B), credits that may wait, bucket of the port (B), data packets that may wait, bucket of signals
 # (B).
-set -eu
+{udp}set -eu
 
 undo() {{
     tc qdisc del dev "$1" root 2>/dev/null || true
@@ -66,17 +71,25 @@ esac
 """
 
 
-def script(switches: dict[str, list[Port]], dscp: int | None, *, ecn: bool, name: str = "switch.sh") -> str:
-    """The script for these switches."""
-    field = 0 if dscp is None else dscp << 2
-    filters = (
-        []
-        if dscp is None
-        else [
+def script(
+    switches: dict[str, list[Port]], dscp: int | None, *, ecn: bool, name: str = "switch.sh", udp: int | None = None
+) -> str:
+    """The script for these switches. With `udp` hosts send control frames in datagrams to that port."""
+    filters = list[str]()
+    if udp is not None:
+        switches = {switch: [over_udp(port) for port in ports] for switch, ports in switches.items()}
+        for protocol, ip, at, preference in UDP_FILTERS:
+            matched = f"u32 match {ip} protocol 17 0xff match {ip} dport {udp} 0xffff"
+            filters += [
+                f"{FILTER} {protocol} prio {preference} {matched} match u8 {CREDIT_KIND} 0xff at {at} flowid 1:10",
+                f"{FILTER} {protocol} prio {preference + 1} {matched} flowid 1:18",
+            ]
+    if dscp is not None:
+        field = dscp << 2
+        filters += [
             f"{FILTER} ip prio 3 u32 match ip dsfield {field:#04x} 0xfc flowid 1:10",
             f"{FILTER} ipv6 prio 4 u32 match ip6 priority {field:#04x} 0xfc flowid 1:10",
         ]
-    )
     data = 'tc qdisc add dev "$1" parent 1:20 handle 20: pfifo limit "$7"'
     if ecn:
         data = (
@@ -89,12 +102,23 @@ def script(switches: dict[str, list[Port]], dscp: int | None, *, ecn: bool, name
         kind=CREDIT_KIND,
         signals=SIGNAL_QUEUE,
         dscp="" if dscp is None else f" or packets of DSCP {dscp}",
+        udp="" if udp is None else f"# Credits and signals travel in UDP datagrams to port {udp} too.\n",
         size=f"overhead {OVERHEAD} mpu {MPU} quantum {QUANTUM}",
         data=data,
         filters="".join(f"    {line}\n" for line in filters),
     )
     parts = [section(switch, ports, ecn=ecn) for switch, ports in switches.items()]
     return head + "".join(parts)
+
+
+def over_udp(port: Port) -> Port:
+    """The port with the share of credits in datagrams: 132 of 1670 bytes, where the frames of data have 1538."""
+    return replace(
+        port,
+        credit_bytes=UDP_CREDIT,
+        credit_bps=port.rate_bps * UDP_CREDIT // (UDP_CREDIT + port.frame_bytes),
+        credit_burst=port.credit_burst * UDP_CREDIT // port.credit_bytes,
+    )
 
 
 def section(switch: str, ports: list[Port], *, ecn: bool) -> str:

@@ -52,6 +52,8 @@ class Shape:
     mtu: int = 1500
     #: If true, hosts have IPv6 addresses too: fd00::N for host N.
     ipv6: bool = False
+    #: The way of control frames between hosts, for which switches are set up: `ethernet` or `udp`.
+    control: str = "ethernet"
 
     def __post_init__(self) -> None:
         if not 2 <= self.hosts <= 64:
@@ -123,6 +125,8 @@ class Switch:
         words += ["--credit-queue", str(shape.credits)]
         if shape.marking is not None:
             words += ["--ecn", str(shape.marking)]
+        if shape.control != "ethernet":
+            words += ["--control", shape.control]
         self.daemon = self.network.start_daemon(self.namespace, *words)
 
 

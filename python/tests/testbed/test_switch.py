@@ -197,22 +197,25 @@ def test_a_switch_in_user_space_limits_credits_exactly_and_forwards_at_the_rate_
     assert state(switch) == before
 
 
+@pytest.mark.parametrize("udp", [None, 1022])
 @pytest.mark.parametrize(("mbps", "credit_bps"), [(100, 5_178_791), (1000, 51_787_916), (10_000, 517_879_161)])
 def test_the_daemon_sets_what_the_planners_script_sets(
-    net: Network, clearwayd: str, tmp_path: Path, mbps: int, credit_bps: int
+    net: Network, clearwayd: str, tmp_path: Path, mbps: int, credit_bps: int, udp: int | None
 ) -> None:
     rate = mbps * 1_000_000
     port = planned.Port("p1", "p1", rate, credit_bps, 168, 8, 84, 1538, 250, 384_500, 10, 15_380, 0)
-    (tmp_path / "switch.sh").write_text(linux_tc.script({"s1": [port]}, 46, ecn=False), "utf-8")
+    (tmp_path / "switch.sh").write_text(linux_tc.script({"s1": [port]}, 46, ecn=False, udp=udp), "utf-8")
     (tmp_path / "tc").write_text('#!/bin/sh\necho tc "$@"\n', "utf-8")
     (tmp_path / "tc").chmod(0o755)
     path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
     done = subprocess.run(["sh", tmp_path / "switch.sh"], capture_output=True, text=True, check=True, env=path)
     scripted = {line for line in done.stdout.splitlines() if " add " in line}
-    words = ("switch", "--ports", "p1", "--rate", f"{mbps}Mbps", "--credit-dscp", "46", "--dry-run")
+    words = ["switch", "--ports", "p1", "--rate", f"{mbps}Mbps", "--credit-dscp", "46", "--dry-run"]
+    if udp:
+        words += ["--control", "udp", "--control-port", str(udp)]
     dry = net.switches[0].run(clearwayd, *words).splitlines()
     ours = {line for line in dry if line.startswith("tc ") and not re.search(r"clsact|egress", line)}
-    assert len(scripted) == 12
+    assert len(scripted) == (16 if udp else 12)
     assert ours == scripted
 
 

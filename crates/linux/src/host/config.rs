@@ -1,6 +1,6 @@
 //! The settings of a host: its NIC, its transport, and bounds.
 
-use crate::wire::MacAddr;
+use crate::wire::{Carrier, MacAddr};
 use clearway_proto::ec4::Ec4;
 use clearway_proto::expresspass::naive::NaiveCredit;
 use clearway_proto::expresspass::{
@@ -64,6 +64,8 @@ pub struct HostConfig {
     pub rate: Rate,
     /// The MTU of the NIC, in bytes.
     pub mtu: u16,
+    /// The way in which control frames travel.
+    pub carrier: Carrier,
     /// The transport with its parameters, made by [`HostConfig::transport`].
     pub transport: AnyTransport,
     /// The other settings.
@@ -195,7 +197,8 @@ impl HostConfig {
 
     /// Returns the sizes of frames.
     pub fn framing(&self) -> Framing {
-        Framing { payload_max: u32::from(self.mtu).saturating_sub(40).max(1), ..Framing::ETHERNET }
+        let payload_max = u32::from(self.mtu).saturating_sub(40).max(1);
+        Framing { payload_max, wire_min: self.carrier.credit_wire(), ..Framing::ETHERNET }
     }
 
     /// Returns the round-trip time from which flows start.
@@ -210,11 +213,11 @@ impl HostConfig {
     pub(super) fn shaping(&self) -> (CreditShaping, u32) {
         let needs =
             self.transport.needs().credits.unwrap_or(CreditNeeds { queue: 8, shaping: CreditShaping::PAPER });
-        let data = self.framing().wire_max();
+        let (credit, data) = (self.carrier.credit_wire(), self.framing().wire_max());
         // The limiter counts in units of which 64 bits hold this many bytes.
-        let bytes = u64::MAX / 8_000_000_000_000 / u64::from(needs.shaping.credit + data);
-        let bucket = needs.shaping.bucket.min(bytes as u32);
-        (CreditShaping { data, bucket, ..needs.shaping }, needs.queue)
+        let bytes = u64::MAX / 8_000_000_000_000 / u64::from(credit + data);
+        let bucket = needs.shaping.bucket * credit / needs.shaping.credit.max(1);
+        (CreditShaping { credit, data, bucket: bucket.min(bytes as u32), ..needs.shaping }, needs.queue)
     }
 
     /// Returns the number of credits for a flow that has sent no data yet: those of four round trips, and some for the
@@ -266,6 +269,7 @@ mod tests {
             address: MacAddr([2, 0, 0, 0, 0, 1]),
             rate: Rate::mbps(100),
             mtu: 1500,
+            carrier: Carrier::Ethernet,
             transport: HostConfig::transport(name).unwrap(),
             params: HostParams::default(),
         }
@@ -321,6 +325,16 @@ mod tests {
         assert_eq!(config.check(), Ok(()));
         assert_eq!((config.shaping().0.bucket, config.shaping().0.data), (246, 9254));
         super::super::credits::CreditQueue::new(config.rate, config.shaping().0, 8);
+    }
+
+    #[test]
+    fn credits_over_udp_get_132_of_1670_bytes_and_a_bucket_of_as_many() {
+        let carrier = Carrier::Udp(std::num::NonZeroU16::new(1021).unwrap());
+        let config = HostConfig { carrier, ..config("expresspass") };
+        let (shaping, _) = config.shaping();
+        assert_eq!((shaping.credit, shaping.data, shaping.bucket), (132, 1538, 1320));
+        let rate = link_rate(&config.env(config.rate));
+        assert!((rate - 100e6 / 8.0 / 1670.0).abs() < 0.1, "{rate}");
     }
 
     #[test]

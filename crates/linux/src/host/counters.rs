@@ -27,6 +27,10 @@ reasons! {
         Version = "version",
         /// The frame is of an unknown kind, or of one that hosts do not take.
         Kind = "kind",
+        /// The checksum of the datagram is wrong.
+        Checksum = "checksum",
+        /// The addresses of the datagram are not those of its flow.
+        Addresses = "addresses",
         /// The frame is for another NIC.
         NotOurs = "not_ours",
         /// The frame comes from a NIC that is not the one of the flow.

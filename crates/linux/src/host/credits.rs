@@ -5,9 +5,6 @@ use clearway_proto::port::{CreditLimiter, CreditRoom, CreditShaping};
 use clearway_units::{Rate, Time};
 use std::net::IpAddr;
 
-/// The size of a credit on the wire, in bytes, preamble and gap included.
-const CREDIT_WIRE: u32 = 84;
-
 /// A credit that waits for its turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Waiting {
@@ -33,6 +30,8 @@ pub(super) struct Waiting {
 #[derive(Debug)]
 pub(super) struct CreditQueue {
     limiter: CreditLimiter,
+    /// The size of a credit on the wire, in bytes, preamble and gap included.
+    wire: u32,
     room: CreditRoom,
     /// The queue, which is so short that a ring would gain nothing.
     waiting: Vec<Waiting>,
@@ -44,13 +43,14 @@ impl CreditQueue {
     /// Makes the queue of a NIC of rate `rate`.
     pub fn new(rate: Rate, shaping: CreditShaping, capacity: u32) -> CreditQueue {
         let room = shaping.room(capacity);
-        CreditQueue { limiter: CreditLimiter::new(rate, shaping), room, waiting: Vec::new(), dropped: 0 }
+        let (limiter, wire) = (CreditLimiter::new(rate, shaping), shaping.credit);
+        CreditQueue { limiter, wire, room, waiting: Vec::new(), dropped: 0 }
     }
 
     /// Adds a credit. Drops one if the queue is full.
     pub fn push(&mut self, credit: Waiting) {
         let len = self.waiting.len() as u32;
-        if !self.room.admits(len, u64::from(len) * u64::from(CREDIT_WIRE), CREDIT_WIRE) {
+        if !self.room.admits(len, u64::from(len) * u64::from(self.wire), self.wire) {
             self.dropped += 1;
             let unproven = self.waiting.iter().filter(|waiting| !waiting.is_proven).count();
             let is_full_of_unproven = unproven + usize::from(!credit.is_proven) > self.waiting.len() / 4;
@@ -77,7 +77,7 @@ impl CreditQueue {
                 self.dropped += 1;
                 continue;
             }
-            if !self.limiter.take(CREDIT_WIRE, now) {
+            if !self.limiter.take(self.wire, now) {
                 return None;
             }
             self.waiting.remove(0);
@@ -93,7 +93,7 @@ impl CreditQueue {
         } else {
             {
                 let mut limiter = self.limiter;
-                limiter.ready_at(CREDIT_WIRE, now)
+                limiter.ready_at(self.wire, now)
             }
         }
     }

@@ -51,7 +51,7 @@ mod tests;
 pub use config::{ConfigError, HostConfig, HostParams, TRANSPORTS};
 
 use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Verdict};
-use crate::wire::{Control, ControlError, Kind, Segment};
+use crate::wire::{Carrier, Control, ControlError, Kind, MacAddr, Segment};
 use clearway_proto::expresspass::State;
 use clearway_proto::{AnyTransport, mix};
 use clearway_units::{Span, Time};
@@ -94,6 +94,8 @@ pub struct Host {
     signals: SignalQueue,
     counters: Counters,
     seed: u64,
+    /// True if the log says that another host's control frames travel in another way.
+    carrier_told: bool,
     /// The number of flows so far.
     serial: u64,
     /// The time of the last input, on the host's own clock.
@@ -154,9 +156,10 @@ impl Host {
             unproven: Allowance::of_all(),
             lines: Allowance::of_lines(),
             credits: CreditQueue::new(config.rate, shaping, capacity),
-            signals: SignalQueue::new(config.address, config.rate, shaping),
+            signals: SignalQueue::new(config.address, config.carrier, config.rate, shaping),
             counters: Counters::default(),
             seed,
+            carrier_told: false,
             serial: 0,
             now: Time::ZERO,
             skipped: Span::ZERO,
@@ -206,6 +209,19 @@ impl Host {
         let mut hasher = std::hash::SipHasher::new_with_keys(self.seed, mix(self.seed));
         hasher.write_u64(serial);
         hasher.finish()
+    }
+
+    /// Reads a control frame in the way in which those of this host travel. Returns the Ethernet addresses from and to which
+    /// it was sent. Over UDP it may come from a router, and from another one than packets to its sender go to; so the address
+    /// says nothing, and the one by which the sender is reached stands for it.
+    fn read(&self, frame: &[u8]) -> Result<(MacAddr, MacAddr, Control), ControlError> {
+        let Carrier::Udp(port) = self.config.carrier else { return Control::parse(frame) };
+        let (from, to, control) = Control::parse_datagram(frame, port)?;
+        let known = match control.kind.is_for_receiver() {
+            true => self.peers.get(control.flow.source).map(|peer| peer.mac),
+            false => self.senders.find(&control.flow).and_then(|slot| Some(self.senders.get(slot)?.mac)),
+        };
+        Ok((known.unwrap_or(from), to, control))
     }
 
     /// Records that a host runs Clearway, and compares its MTU with ours.
@@ -268,12 +284,21 @@ impl Host {
 impl Datapath for Host {
     fn handle_frame(&mut self, frame: &[u8], now: Time, actions: &mut Actions) {
         let now = self.advance(now);
-        let (from, to, control) = match Control::parse(frame) {
+        let (from, to, control) = match self.read(frame) {
             Ok(parsed) => parsed,
             Err(error) => {
+                if error == ControlError::OtherType && !self.carrier_told {
+                    self.carrier_told = true;
+                    tracing::warn!(
+                        "a host sends control frames in another way than this one, over Ethernet or over UDP; set \
+                         --control alike at both"
+                    );
+                }
                 return self.counters.refuse(match error {
                     ControlError::Truncated => Refusal::Truncated,
                     ControlError::OtherType => Refusal::OtherType,
+                    ControlError::Checksum => Refusal::Checksum,
+                    ControlError::Addresses => Refusal::Addresses,
                     ControlError::Version(_) => Refusal::Version,
                     ControlError::Kind(_) => Refusal::Kind,
                 });

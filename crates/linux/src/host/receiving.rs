@@ -6,7 +6,7 @@ use super::credits::Waiting;
 use super::receiver::{Answer, IPV6_MORE, ReceiveFlow};
 use super::table::Slot;
 use crate::datapath::Actions;
-use crate::wire::{Control, FlowKey, Kind, MacAddr, Segment};
+use crate::wire::{Carrier, Control, FlowKey, Kind, MacAddr, Segment};
 use clearway_proto::{Entity, Rng};
 use clearway_units::{Rate, Time};
 use std::net::IpAddr;
@@ -28,11 +28,11 @@ impl Host {
         now: Time,
         actions: &mut Actions,
     ) -> Result<(), Refusal> {
-        let key = control.flow;
+        let (key, is_pinned) = (control.flow, self.config.carrier == Carrier::Ethernet);
         self.counters.requests_received += 1;
         if let Some(slot) = self.receivers.find(&key) {
             let flow = self.receivers.get(slot).ok_or(Refusal::UnknownFlow)?;
-            if !flow.may_come_from(from, now) {
+            if is_pinned && !flow.may_come_from(from, now) {
                 return Err(Refusal::Address);
             }
             if flow.cookie() != control.cookie {
@@ -121,7 +121,7 @@ impl Host {
         if flow.cookie() != control.cookie {
             return Err(Refusal::Cookie);
         }
-        if !flow.may_come_from(from, now) {
+        if self.config.carrier == Carrier::Ethernet && !flow.may_come_from(from, now) {
             return Err(Refusal::Address);
         }
         flow.on_stop(control.session, now);
@@ -228,7 +228,7 @@ impl Host {
                 mtu: 0,
                 wants_ecn: false,
             };
-            actions.frames.push(control.to_frame(self.config.address, flow.mac()));
+            actions.frames.push(control.encode(self.config.carrier, self.config.address, flow.mac()));
         }
     }
 }

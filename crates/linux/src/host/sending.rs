@@ -8,7 +8,7 @@ use super::sender::{Mode, SendFlow, first_small, take_turn};
 use super::surroundings::SendCx;
 use super::table::Slot;
 use crate::datapath::Actions;
-use crate::wire::{Control, FlowKey, Kind, MacAddr, Segment};
+use crate::wire::{Carrier, Control, FlowKey, Kind, MacAddr, Segment};
 use clearway_units::Time;
 use std::net::IpAddr;
 
@@ -157,7 +157,8 @@ impl Host {
         now: Time,
         actions: &mut Actions,
     ) -> Result<(), Refusal> {
-        let is_short = control.kind == Kind::Credit && control.flow.is_ipv6();
+        let is_ethernet = self.config.carrier == Carrier::Ethernet;
+        let is_short = is_ethernet && control.kind == Kind::Credit && control.flow.is_ipv6();
         let slot = match is_short {
             false => self.senders.find(&control.flow),
             true => self.cookies.get(&control.cookie).copied(),

@@ -6,7 +6,7 @@
 
 use crate::datapath::{Actions, Frame};
 use crate::signals::SignalLimiter;
-use crate::wire::{Control, FlowKey, MacAddr};
+use crate::wire::{Carrier, Control, FlowKey, MacAddr};
 use clearway_proto::port::CreditShaping;
 use clearway_units::{Rate, Time};
 use std::collections::{HashMap, VecDeque};
@@ -25,6 +25,7 @@ type Name = (FlowKey, bool);
 pub(super) struct SignalQueue {
     /// The Ethernet address of the NIC.
     address: MacAddr,
+    carrier: Carrier,
     limiter: SignalLimiter,
     waiting: VecDeque<(Name, Frame)>,
     /// The number of each signal that waits, counted from the first one ever.
@@ -37,9 +38,10 @@ pub(super) struct SignalQueue {
 
 impl SignalQueue {
     /// Makes the queue of the NIC with this address and rate, whose credits are limited by `shaping`.
-    pub fn new(address: MacAddr, rate: Rate, shaping: CreditShaping) -> SignalQueue {
+    pub fn new(address: MacAddr, carrier: Carrier, rate: Rate, shaping: CreditShaping) -> SignalQueue {
         SignalQueue {
             address,
+            carrier,
             limiter: SignalLimiter::new(rate, shaping),
             waiting: VecDeque::new(),
             numbers: HashMap::new(),
@@ -61,7 +63,7 @@ impl SignalQueue {
 
     fn push_below(&mut self, capacity: usize, control: &Control, to: MacAddr) {
         let name = (control.flow, control.kind.is_for_receiver());
-        let frame = control.to_frame(self.address, to);
+        let frame = control.encode(self.carrier, self.address, to);
         if let Some(number) = self.numbers.get(&name) {
             self.waiting[(number - self.first) as usize].1 = frame;
         } else if self.waiting.len() < capacity {
@@ -118,7 +120,7 @@ mod tests {
     const OTHER: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
 
     fn queue() -> SignalQueue {
-        SignalQueue::new(US, Rate::mbps(100), CreditShaping::PAPER)
+        SignalQueue::new(US, Carrier::Ethernet, Rate::mbps(100), CreditShaping::PAPER)
     }
 
     fn signal(kind: Kind, port: u16, session: u32) -> Control {

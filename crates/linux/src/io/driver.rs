@@ -9,7 +9,7 @@ use super::queue::Queue;
 use super::supervisor::{Next, Supervisor};
 use super::sys;
 use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Verdict};
-use crate::wire::Segment;
+use crate::wire::{Carrier, Segment};
 use clearway_units::{Span, Time};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -27,6 +27,8 @@ pub struct Setup {
     pub holds: Holds,
     /// The program that sets the rule for IPv6 ([`super::rules::ip6tables`]). Without it packets of IPv6 pass.
     pub ipv6: Option<String>,
+    /// The way in which control frames travel.
+    pub carrier: Carrier,
 }
 
 /// The time between two looks of the supervisor and at the link.
@@ -74,7 +76,7 @@ impl Driver {
             Holds::Data => (usize::from(nic.mtu()?), true),
             Holds::Acks { .. } => (HEADERS, false),
         };
-        let frames = FrameSocket::open(nic.index())?;
+        let frames = FrameSocket::open(&nic, setup.carrier)?;
         let sniffer = Sniffer::open(nic.index(), setup.holds, setup.ipv6.is_some())?;
         let queue = Queue::open(setup.queue, copied, copying)?;
         let start =

@@ -1,6 +1,8 @@
 //! Programs of the classic BPF machine that choose packets inside the kernel: for packet sockets, and for the `bpf`
 //! match of iptables.
 
+use crate::datapath::FRAME_MAX;
+use crate::wire::ETHERTYPE;
 use std::fmt::Write as _;
 
 /// An instruction, as `struct sock_filter` of `linux/filter.h` has it.
@@ -48,6 +50,7 @@ pub(super) const SNAP_LEN: u32 = 14 + 60 + 60;
 const LD_B_ABS: u16 = 0x30;
 const LD_H_ABS: u16 = 0x28;
 const LD_B_IND: u16 = 0x50;
+const LD_H_IND: u16 = 0x48;
 const LDX_B_MSH: u16 = 0xb1;
 const LDX_IMM: u16 = 0x01;
 const ALU_ADD_X: u16 = 0x0c;
@@ -157,6 +160,8 @@ impl Program {
     }
 }
 
+/// The number of UDP among the protocols over IP.
+const UDP: u32 = 17;
 const FIN: u32 = 1;
 const SYN: u32 = 2;
 const RST: u32 = 4;
@@ -237,6 +242,36 @@ impl Program {
     }
 }
 
+/// Returns the program by which a packet socket chooses control frames in UDP datagrams to a port, over both versions of IP,
+/// and those straight over Ethernet, so that the log can say that a host uses these.
+pub(super) fn datagrams(port: u16) -> Vec<Instruction> {
+    const ETHERNET: u32 = 14;
+    let mut program = Program::new(ETHERNET, Family::Ipv4);
+    program.load(LD_H_ABS, 12);
+    program.jump(JEQ, ETHERTYPE.into(), To::Accept, To::Next);
+    let branch = program.steps.len();
+    program.jump(JEQ, 0x0800, To::Next, To::Reject);
+    program.load(LD_B_ABS, ETHERNET + 9);
+    program.jump(JEQ, UDP, To::Next, To::Reject);
+    program.load(LD_H_ABS, ETHERNET + 6);
+    program.jump(JSET, 0x3fff, To::Reject, To::Next);
+    program.load(LDX_B_MSH, ETHERNET);
+    program.load(LD_H_IND, ETHERNET + 2);
+    program.jump(JEQ, port.into(), To::Accept, To::Reject);
+    program.steps[branch].2 = To::Step(program.steps.len());
+    program.jump(JEQ, 0x86dd, To::Next, To::Reject);
+    program.load(LD_B_ABS, ETHERNET + 6);
+    program.jump(JEQ, UDP, To::Next, To::Reject);
+    program.load(LD_H_ABS, ETHERNET + 40 + 2);
+    program.jump(JEQ, port.into(), To::Accept, To::Reject);
+    program.finish(FRAME_MAX as u32 + 4)
+}
+
+/// Returns the program by which a socket takes nothing.
+pub(super) fn nothing() -> Vec<Instruction> {
+    vec![Instruction { code: RET, if_true: 0, if_false: 0, k: 0 }]
+}
+
 /// Writes a program as the `bpf` match of iptables wants it.
 pub(super) fn to_bytecode(program: &[Instruction]) -> String {
     let mut text = program.len().to_string();
@@ -277,6 +312,7 @@ mod tests {
                 LD_B_ABS => bytes(k, 1),
                 LD_H_ABS => bytes(k, 2),
                 LD_B_IND => bytes(x + k, 1),
+                LD_H_IND => bytes(x + k, 2),
                 LDX_B_MSH => {
                     let Some(byte) = bytes(k, 1) else { return 0 };
                     x = (byte & 15) * 4;
@@ -421,6 +457,29 @@ mod tests {
         let program = sniffed(Holds::Data, true);
         let seen = (0..1024).filter(|random| run_with(&program, &ack, 4, *random) != 0).count();
         assert_eq!(seen, 8);
+    }
+
+    #[test]
+    fn datagrams_to_our_port_and_frames_of_our_type_are_chosen_and_nothing_else() {
+        let program = datagrams(1021);
+        let udp = |family, port: u16| {
+            let mut packet = packet(family, 0, 0, 0, 60);
+            let at = if family == Family::Ipv4 { 20 } else { 40 };
+            packet[if family == Family::Ipv4 { 9 } else { 6 }] = 17;
+            packet[at + 2..at + 4].copy_from_slice(&port.to_be_bytes());
+            packet
+        };
+        for family in FAMILIES {
+            assert_eq!(run(&program, &framed(&udp(family, 1021)), 0), 112);
+            assert_eq!(run(&program, &framed(&udp(family, 1022)), 0), 0, "another port");
+            assert_eq!(run(&program, &framed(&packet(family, ACK, 0, 0, 60)), 0), 0, "TCP");
+        }
+        let mut fragment = udp(Family::Ipv4, 1021);
+        fragment[6] = 0x20;
+        assert_eq!(run(&program, &framed(&fragment), 0), 0);
+        let mut ours = [0; 60];
+        ours[12..14].copy_from_slice(&[0x88, 0xb5]);
+        assert_eq!((run(&program, &ours, 0), run(&nothing(), &ours, 0)), (112, 0));
     }
 
     #[test]

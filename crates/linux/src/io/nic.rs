@@ -36,6 +36,11 @@ impl Nic {
         Ok(Nic { name: name.to_string(), index, socket })
     }
 
+    /// Returns the name of the NIC.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Returns the number by which the kernel knows the NIC.
     pub fn index(&self) -> u32 {
         self.index

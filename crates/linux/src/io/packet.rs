@@ -2,13 +2,18 @@
 
 use super::error::IoError;
 use super::filter;
+use super::nic::Nic;
 use super::sys;
 use super::sys::Batch;
 use crate::datapath::{Direction, FRAME_MAX, Frame, Link};
-use crate::wire::{ETHERTYPE, MacAddr, Segment};
+use crate::wire::{Carrier, ETHERTYPE, MacAddr, Segment};
 use nix::errno::Errno;
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrIn, SockaddrIn6, SockaddrLike, bind, setsockopt, socket,
+    sockopt,
+};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 const SOCKET_BUFFER: usize = 8 << 20;
 const BATCH: usize = 64;
@@ -53,9 +58,33 @@ pub(super) fn receive(batch: &mut Batch, socket: BorrowedFd<'_>) -> Result<Recei
     }
 }
 
+/// Binds a UDP port of a NIC for both versions of IP, or for IPv4 where the machine has no IPv6. Nothing is read from it.
+fn keep_port(nic: &Nic, port: u16) -> Result<OwnedFd, IoError> {
+    let failed = IoError::socket("cannot bind the UDP port of control frames (--control-port)");
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let made = |family, address: &dyn SockaddrLike| {
+        let socket = socket(family, SockType::Datagram, flags, None)?;
+        sys::attach_filter(socket.as_fd(), &filter::nothing())?;
+        setsockopt(&socket, sockopt::BindToDevice, &nic.name().into())?;
+        bind(socket.as_raw_fd(), address)?;
+        Ok(socket)
+    };
+    let six = SockaddrIn6::from(SocketAddrV6::new(Ipv6Addr::UNSPECIFIED, port, 0, 0));
+    match made(AddressFamily::Inet6, &six) {
+        Err(Errno::EAFNOSUPPORT | Errno::EADDRNOTAVAIL) => {
+            let four = SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
+            made(AddressFamily::Inet, &four).map_err(failed)
+        }
+        made => made.map_err(failed),
+    }
+}
+
 /// The socket of control frames.
 pub(super) struct FrameSocket {
     socket: OwnedFd,
+    /// The socket that keeps the UDP port, so that the kernel doesn't answer that nobody listens there. What comes there is
+    /// dropped, since the packet socket hears it.
+    _port: Option<OwnedFd>,
     batch: Batch,
     /// Frames that were received.
     pub received: u64,
@@ -66,10 +95,22 @@ pub(super) struct FrameSocket {
 }
 
 impl FrameSocket {
-    pub fn open(index: u32) -> Result<FrameSocket, IoError> {
-        let socket = open(index, ETHERTYPE, sys::bypass_qdisc)?;
+    pub fn open(nic: &Nic, carrier: Carrier) -> Result<FrameSocket, IoError> {
+        let (socket, port) = match carrier {
+            Carrier::Ethernet => (open(nic.index(), ETHERTYPE, sys::bypass_qdisc)?, None),
+            Carrier::Udp(port) => {
+                let program = filter::datagrams(port.get());
+                let socket = open(nic.index(), EVERY_TYPE, |socket| {
+                    sys::bypass_qdisc(socket)?;
+                    sys::ignore_outgoing(socket)?;
+                    sys::attach_filter(socket, &program)
+                })?;
+                (socket, Some(keep_port(nic, port.get())?))
+            }
+        };
         // A frame that is longer than ours is cut off, and harmless so.
-        Ok(FrameSocket { socket, batch: Batch::new(BATCH, FRAME_MAX + 4), received: 0, sent: 0, unsent: 0 })
+        let batch = Batch::new(BATCH, FRAME_MAX + 4);
+        Ok(FrameSocket { socket, _port: port, batch, received: 0, sent: 0, unsent: 0 })
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {

@@ -111,6 +111,7 @@ fn probe(program: &str, family: Family, setup: &Setup) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::Carrier;
 
     #[test]
     fn the_rule_that_is_deleted_is_the_one_that_was_added() {
@@ -119,6 +120,7 @@ mod tests {
             queue: 7,
             holds: Holds::Acks { syn_acks: true, requests: false },
             ipv6: None,
+            carrier: Carrier::Ethernet,
         };
         let plan = plan("iptables-legacy", &setup);
         let [step] = &plan.steps[..] else { panic!("one rule is enough: {plan:?}") };
@@ -136,7 +138,8 @@ mod tests {
     #[test]
     fn a_machine_with_ipv6_gets_a_second_rule_with_a_program_of_its_own_and_the_same_queue() {
         let ipv6 = Some("ip6tables-nft".to_string());
-        let setup = Setup { interface: "eth0".to_string(), queue: 9, holds: Holds::Data, ipv6 };
+        let (interface, carrier) = ("eth0".to_string(), Carrier::Ethernet);
+        let setup = Setup { interface, queue: 9, holds: Holds::Data, ipv6, carrier };
         let plan = plan("iptables-nft", &setup);
         let [four, six] = &plan.steps[..] else { panic!("one rule for each version of IP: {plan:?}") };
         assert_eq!(six.purpose, "Queue 9 holds outgoing TCP data of eth0 over IPv6.");

@@ -2,7 +2,7 @@
 
 use super::bytes::{RecordError, Source};
 use crate::host::{Host, HostConfig, HostParams};
-use crate::wire::MacAddr;
+use crate::wire::{Carrier, MacAddr};
 use clearway_schema::Declared;
 use clearway_units::Rate;
 use std::fmt::Write as _;
@@ -18,6 +18,8 @@ const LENGTH_MAX: u32 = 1 << 20;
 /// The titles of the tables of parameters.
 const PARAMETERS: &str = "parameters";
 const HOST: &str = "host";
+/// The key of the UDP port of control frames, which is there if they travel so.
+const UDP_PORT: &str = "control_port";
 
 /// Everything that a host is made of.
 #[derive(Clone, Debug)]
@@ -61,7 +63,7 @@ impl Header {
     }
 
     fn to_text(&self) -> String {
-        let HostConfig { address, rate, mtu, transport, params } = &self.config;
+        let HostConfig { address, rate, mtu, carrier, transport, params } = &self.config;
         let mut text = format!("program = \"clearwayd {}\"\n", env!("CARGO_PKG_VERSION"));
         // Writing to a string never fails.
         let _ = write!(text, "seed = \"{:#018x}\"\naddress = \"{address}\"\n", self.seed);
@@ -71,6 +73,9 @@ impl Header {
             rate.as_bps(),
             transport.info().name
         );
+        if let Carrier::Udp(port) = carrier {
+            let _ = writeln!(text, "{UDP_PORT} = {port}");
+        }
         for (title, values) in [(PARAMETERS, transport.write()), (HOST, params.write())] {
             let _ = writeln!(text, "\n[{title}]");
             values.iter().for_each(|(name, value)| {
@@ -100,10 +105,15 @@ impl Header {
             }
             .map_err(|error| format!("{key} = {value}: {error}"))?;
         }
+        let carrier = match lines.iter().any(|line| line.table.is_empty() && line.key == UDP_PORT) {
+            false => Carrier::Ethernet,
+            true => Carrier::Udp(word(UDP_PORT)?.parse().map_err(|error| format!("{UDP_PORT}: {error}"))?),
+        };
         let config = HostConfig {
             address: address(word("address")?).ok_or("address is no Ethernet address")?,
             rate: Rate::bps(number("rate_bps")?),
             mtu: number("mtu")?.try_into().map_err(|_| "mtu is too large")?,
+            carrier,
             transport,
             params,
         };

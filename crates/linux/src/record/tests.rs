@@ -4,7 +4,7 @@ use super::entry::EntryWriter;
 use super::*;
 use crate::datapath::{Actions, Datapath, Direction, Frame, HeldId, Link, Stamp, Verdict};
 use crate::host::{Host, HostConfig, HostParams};
-use crate::wire::{Dscp, Ecn, FlowKey, MacAddr, SCHEDULED, Segment, TcpFlags, Timestamps};
+use crate::wire::{Carrier, Dscp, Ecn, FlowKey, MacAddr, SCHEDULED, Segment, TcpFlags, Timestamps};
 use clearway_schema::Declared;
 use clearway_units::{Rate, Span, Time};
 use proptest::prelude::*;
@@ -31,7 +31,14 @@ fn flow6() -> FlowKey {
 fn header(node: usize, transport: &str) -> Header {
     let transport = HostConfig::transport(transport).unwrap();
     let params = HostParams::default();
-    let config = HostConfig { address: MACS[node], rate: Rate::mbps(100), mtu: 1500, transport, params };
+    let config = HostConfig {
+        address: MACS[node],
+        rate: Rate::mbps(100),
+        mtu: 1500,
+        carrier: Carrier::Ethernet,
+        transport,
+        params,
+    };
     Header { config, seed: 0xfedc_ba98_7654_3210 + node as u64 }
 }
 

@@ -1,10 +1,12 @@
 //! The settings of the daemon. Each is a flag (`--log-level debug`) and a key of the configuration file
 //! (`log_level = "debug"`), declared once.
 
+use crate::wire::Carrier;
 use clearway_schema::{Auto, Declared, Field, Form, Value, choice, declare, quoted};
 use clearway_units::{Rate, UnitError};
 use std::fmt;
 use std::net::SocketAddr;
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 
 choice! {
@@ -40,6 +42,26 @@ choice! {
         ExpressPass = "expresspass",
         /// EC4.
         Ec4 = "ec4",
+    }
+}
+
+choice! {
+    /// The way in which control frames travel.
+    pub enum ControlCarrier {
+        /// Straight over Ethernet.
+        Ethernet = "ethernet",
+        /// In UDP datagrams.
+        Udp = "udp",
+    }
+}
+
+impl ControlCarrier {
+    /// Returns the carrier with its port, which the settings bound from below.
+    pub fn at(self, port: u32) -> Carrier {
+        match (self, u16::try_from(port).ok().and_then(NonZeroU16::new)) {
+            (ControlCarrier::Udp, Some(port)) => Carrier::Udp(port),
+            _ => Carrier::Ethernet,
+        }
     }
 }
 
@@ -82,6 +104,10 @@ declare! {
         queue: u32 = "7" in "0" to "65535" from "our choice";
         /// What becomes of the offloads TSO, GSO, GRO and LRO that are on: "off" switches them off and on again at the end, since they join packets that credits count one by one; "keep" leaves them.
         offloads: Offloads = "off" from "our choice: one credit releases one packet";
+        /// The way in which requests, credits and their answers travel: "ethernet" straight over Ethernet, within one segment; "udp" in UDP datagrams, which routers forward. All hosts and switches of a network need the same.
+        control: ControlCarrier = "ethernet" from "ExpressPass sec. 3.1: credits of 84 bytes";
+        /// The UDP port of control frames at all hosts, with `control = "udp"`.
+        control_port: u32 = "1021" in "1" to "65535" from "RFC 4727: for experiments";
         /// The file, not there yet, to which everything that happens to the protocol is recorded, for `clearwayd replay`. It holds the secret of the cookies.
         record: Option<String> = none;
         ..service: ServiceSettings;
@@ -128,7 +154,11 @@ declare! {
         data_queue: u32 = "250" in "1" to "1000000" unit "packets" from "ExpressPass: 384.5 KB in full frames";
         /// The marking threshold `K`: a packet that meets more than so many waiting data packets is marked with CE. Without it none is marked.
         ecn: Option<u32> = none in "0" to "65534" unit "packets";
-        /// The DSCP of credits that are IPv4 packets, for switches between networks; frames of EtherType 0x88B5 tell by themselves whether they are credits.
+        /// The way in which the control frames of hosts travel: "ethernet" or "udp", as at the hosts. Over UDP a credit takes 132 bytes of a link, and credits get 132 of 1670.
+        control: ControlCarrier = "ethernet" from "ExpressPass sec. 3.1: credits of 84 bytes";
+        /// The UDP port of control frames, with `control = "udp"`.
+        control_port: u32 = "1021" in "1" to "65535" from "RFC 4727: for experiments";
+        /// The DSCP of credits that are IP packets of other hosts; our own tell by EtherType 0x88B5 or their UDP port whether they are credits.
         credit_dscp: Option<u32> = none in "0" to "63";
         ..service: ServiceSettings;
     }

@@ -1,5 +1,6 @@
 //! The configuration of a switch made of the kernel's traffic control.
 
+use crate::wire::Carrier;
 use clearway_planner::htb::{Htb, htb};
 use clearway_proto::port::CreditShaping;
 use clearway_units::Rate;
@@ -32,10 +33,16 @@ pub struct Port {
     pub rate: Rate,
 }
 
-impl Port {
-    /// Returns the figures of the port's HTB classes.
-    pub fn htb(&self) -> Htb {
-        htb(self.rate, CreditShaping::PAPER)
+impl Config {
+    /// Returns the figures of a port's HTB classes.
+    pub fn htb(&self, port: &Port) -> Htb {
+        htb(port.rate, self.shaping())
+    }
+
+    /// Returns the share of credits: 84 of 1622 bytes, or what the carrier asks for.
+    pub fn shaping(&self) -> CreditShaping {
+        let credit = self.carrier.credit_wire();
+        CreditShaping { credit, bucket: 2 * credit, ..CreditShaping::PAPER }
     }
 }
 
@@ -54,7 +61,9 @@ pub struct Config {
     pub data_queue: u32,
     /// The marking threshold `K`: a packet that meets more than so many waiting data packets is marked with CE.
     pub ecn: Option<u16>,
-    /// The DSCP of credits that are IPv4 packets, for switches between networks; frames of EtherType 0x88B5 tell
+    /// The way in which the control frames of hosts travel.
+    pub carrier: Carrier,
+    /// The DSCP of credits that are IP packets, for switches between networks; frames of EtherType 0x88B5 tell
     /// by themselves whether they are credits.
     pub credit_dscp: Option<u8>,
 }
@@ -116,6 +125,7 @@ impl Config {
             signal_queue: SIGNAL_QUEUE,
             data_queue: DATA_QUEUE,
             ecn: None,
+            carrier: Carrier::Ethernet,
             credit_dscp: None,
         }
     }

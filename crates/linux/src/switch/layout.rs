@@ -16,6 +16,11 @@ pub(super) const SIGNAL_CLASS: u32 = 0x0001_0018;
 pub(super) const DATA_CLASS: u32 = 0x0001_0020;
 /// The place of the kind of a control frame, behind the Ethernet header.
 pub(super) const KIND_AT: i32 = 1;
+/// The places of the kind in UDP datagrams, behind the Ethernet header, over IPv4 and IPv6: behind headers of 28 and 48 bytes, and
+/// the version.
+pub(super) const UDP_KIND_AT: [i32; 2] = [29, 49];
+/// The preferences of the filters of credits in UDP datagrams, over IPv4 and IPv6. That of signals follows each.
+pub(super) const UDP_PREFERENCES: [u16; 2] = [5, 7];
 /// The preference of the marking program among the filters at a port's egress, which no other program uses by chance.
 pub(super) const FILTER_PREFERENCE: u16 = 0xc1ea;
 /// The threshold that stands for no threshold: the program only counts.

@@ -3,11 +3,11 @@
 use super::config::{Config, Port, SwitchError};
 use super::layout::{
     CREDIT_CLASS, CREDIT_HANDLE, DATA_CLASS, DATA_HANDLE, FILTER_PREFERENCE, KIND_AT, LINK_CLASS, NO_MARKS,
-    SIGNAL_CLASS, SIGNAL_HANDLE,
+    SIGNAL_CLASS, SIGNAL_HANDLE, UDP_KIND_AT, UDP_PREFERENCES,
 };
 use super::present::{Present, PresentPort};
 use crate::rules::{Plan, Step};
-use crate::wire::{ETHERTYPE, Kind};
+use crate::wire::{Carrier, ETHERTYPE, Kind};
 use clearway_planner::htb::{MPU, OVERHEAD, QUANTUM};
 use std::path::Path;
 
@@ -89,7 +89,7 @@ fn offloads(device: &str, found: &PresentPort) -> Option<Step> {
 /// Returns the qdiscs, classes and filters of a port.
 fn queues(config: &Config, port: &Port) -> Vec<Step> {
     let device = &port.device;
-    let htb = port.htb();
+    let htb = config.htb(port);
     let borrows = |id: u32,
                    parent: &str,
                    (rate, burst): (u64, u64),
@@ -158,6 +158,27 @@ fn queues(config: &Config, port: &Port) -> Vec<Step> {
             None,
         ),
     ];
+    if let Carrier::Udp(port) = config.carrier {
+        let signals = name(SIGNAL_CLASS);
+        let credit = Kind::Credit as u8;
+        let [four, six] = UDP_PREFERENCES;
+        for (protocol, ip, over, at, preference) in
+            [("ip", "ip", "IPv4", UDP_KIND_AT[0], four), ("ipv6", "ip6", "IPv6", UDP_KIND_AT[1], six)]
+        {
+            let matched = format!("u32 match {ip} protocol 17 0xff match {ip} dport {port} 0xffff");
+            let next = preference + 1;
+            steps.push(step(
+                &format!("Credits in UDP datagrams over {over} go to their class."),
+                &format!("{filter} {protocol} prio {preference} {matched} match u8 {credit} 0xff at {at} flowid {credits}"),
+                None,
+            ));
+            steps.push(step(
+                &format!("All other datagrams over {over} to the port of control frames are signals."),
+                &format!("{filter} {protocol} prio {next} {matched} flowid {signals}"),
+                None,
+            ));
+        }
+    }
     if let Some(dscp) = config.credit_dscp {
         let field = dscp << 2;
         steps.push(step(

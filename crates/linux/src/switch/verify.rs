@@ -3,12 +3,12 @@
 use super::config::{Config, Port, SwitchError};
 use super::layout::{
     CREDIT_CLASS, CREDIT_HANDLE, DATA_CLASS, DATA_HANDLE, FILTER_PREFERENCE, KIND_AT, LINK_CLASS, NO_MARKS,
-    SIGNAL_CLASS, SIGNAL_HANDLE,
+    SIGNAL_CLASS, SIGNAL_HANDLE, UDP_PREFERENCES,
 };
 use super::netlink::Netlink;
 use super::present::Present;
 use super::reading::{Class, Reading};
-use crate::wire::{ETHERTYPE, Kind};
+use crate::wire::{Carrier, ETHERTYPE, Kind};
 use clearway_planner::htb::{MPU, OVERHEAD};
 use clearway_proto::port::CreditShaping;
 use std::fmt;
@@ -74,7 +74,7 @@ pub fn compare(config: &Config, port: &Port, reading: &Reading) -> Vec<Deviation
         }
     };
     let text = |value: Option<u32>| value.map_or("none".into(), |value| value.to_string());
-    let htb = port.htb();
+    let (htb, shaping) = (config.htb(port), config.shaping());
     let root = reading.qdisc(0x0001_0000);
     add(
         "the qdisc at the root",
@@ -90,8 +90,8 @@ pub fn compare(config: &Config, port: &Port, reading: &Reading) -> Vec<Deviation
     add("the limit of waiting data packets", config.data_queue.to_string(), limit(DATA_HANDLE), false);
     let classes = [
         ("the link's rate", LINK_CLASS, htb.rate, htb.burst, 1538),
-        ("the rate of credits", CREDIT_CLASS, htb.credit_rate, htb.credit_burst, 84),
-        ("the rate of signals", SIGNAL_CLASS, htb.signal_rate, htb.signal_burst, 84),
+        ("the rate of credits", CREDIT_CLASS, htb.credit_rate, htb.credit_burst, shaping.credit.into()),
+        ("the rate of signals", SIGNAL_CLASS, htb.signal_rate, htb.signal_burst, shaping.credit.into()),
         ("the rate of data", DATA_CLASS, htb.rate, htb.burst, 1538),
     ];
     let link = reading.class(LINK_CLASS).map_or(0, |class| class.rate);
@@ -147,6 +147,28 @@ pub fn compare(config: &Config, port: &Port, reading: &Reading) -> Vec<Deviation
     let credits = (0xff << shift, u32::from(Kind::Credit as u8) << shift, 0);
     filter("the filter of credits", ETHERTYPE, credits, CREDIT_CLASS);
     filter("the filter of signals", ETHERTYPE, (0, 0, 0), SIGNAL_CLASS);
+    if let Carrier::Udp(_) = config.carrier {
+        // These filters have several keys, which are not read back.
+        for (what, protocol, preference) in [
+            ("the filters of datagrams over IPv4", 0x0800, UDP_PREFERENCES[0]),
+            ("the filters of datagrams over IPv6", 0x86dd, UDP_PREFERENCES[1]),
+        ] {
+            let is_there = |preference, class| {
+                let mut filters = reading.filters.iter();
+                filters.any(|filter| {
+                    (filter.protocol, filter.preference, filter.class) == (protocol, preference, class)
+                })
+            };
+            if !(is_there(preference, CREDIT_CLASS) && is_there(preference + 1, SIGNAL_CLASS)) {
+                add(what, "there".into(), "missing".into(), false);
+            }
+        }
+    }
+    let mut filter = |what, protocol, key, class| {
+        if !leads(protocol, key, class) {
+            add(what, "there".into(), "missing".into(), false);
+        }
+    };
     if let Some(dscp) = config.credit_dscp {
         let field = u32::from(dscp << 2);
         filter("the filter of IPv4 credits", 0x0800, (0xfc << 16, field << 16, 0), CREDIT_CLASS);
@@ -181,8 +203,8 @@ fn enforced_bps(class: &Class, wire: u64) -> f64 {
 }
 
 /// Returns the credits a second that the kernel lets pass at a port, and those that the share of the link is.
-pub fn credit_rates(port: &Port, reading: &Reading) -> Option<(f64, f64)> {
-    let CreditShaping { credit, data, .. } = CreditShaping::PAPER;
+pub fn credit_rates(config: &Config, port: &Port, reading: &Reading) -> Option<(f64, f64)> {
+    let CreditShaping { credit, data, .. } = config.shaping();
     let exact = port.rate.as_bps_f64() / 8.0 / f64::from(credit + data);
     let class = reading.class(CREDIT_CLASS)?;
     Some((enforced_bps(class, credit.into()) / 8.0 / f64::from(credit), exact))

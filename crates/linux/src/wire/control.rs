@@ -1,9 +1,9 @@
-//! Control frames: requests, stops, credits and their answers, straight over Ethernet.
+//! Control frames: requests, stops, credits and their answers, straight over Ethernet (`datagram`: over UDP).
 //!
 //! `docs/reference/wire-format.md` specifies the format, byte by byte.
 
-use super::{FlowKey, MacAddr};
-use crate::datapath::{FRAME_LEN, FRAME_MAX, Frame};
+use super::{DATAGRAM_LEN, FlowKey, MacAddr};
+use crate::datapath::{FRAME_LEN, Frame};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use thiserror::Error;
 
@@ -14,7 +14,11 @@ pub const VERSION: u8 = 2;
 /// The version of the format for flows over IPv6.
 pub const VERSION_IPV6: u8 = 3;
 /// The length of the Ethernet header in bytes.
-const ETHERNET_LEN: usize = 14;
+pub(super) const ETHERNET_LEN: usize = 14;
+/// The length of the fields from the version to the MTU.
+pub(super) const BODY_LEN: usize = FRAME_LEN - ETHERNET_LEN;
+/// The length of a frame of an IPv6 flow that has both addresses whole.
+const FRAME_WHOLE: usize = FRAME_LEN + 24;
 /// The flag of an accept that asks for ECN-capable data. All other flags are zero, and ignored.
 const WANTS_ECN: u8 = 1;
 
@@ -83,6 +87,12 @@ pub enum ControlError {
     /// The frame is not of our EtherType.
     #[error("the frame is not of EtherType 0x88B5")]
     OtherType,
+    /// The datagram's checksum is wrong.
+    #[error("the checksum of the datagram is wrong")]
+    Checksum,
+    /// The addresses of the datagram are not those of its flow.
+    #[error("the addresses of the datagram are not those of the flow")]
+    Addresses,
     /// The frame is of another version of the format.
     #[error("the frame is of version {0} of the format, which this program does not know")]
     Version(u8),
@@ -92,10 +102,13 @@ pub enum ControlError {
 }
 
 /// Returns the length of a frame that begins with these bytes: those of IPv6 flows that are no credits have both addresses
-/// whole, at their end.
+/// whole, at their end, and those in a datagram have one length.
 pub(crate) fn frame_len(head: &[u8; FRAME_LEN]) -> usize {
+    if head[12..ETHERNET_LEN] != ETHERTYPE.to_be_bytes() {
+        return DATAGRAM_LEN;
+    }
     let is_long = head[ETHERNET_LEN] == VERSION_IPV6 && head[ETHERNET_LEN + 1] != Kind::Credit as u8;
-    if is_long { FRAME_MAX } else { FRAME_LEN }
+    if is_long { FRAME_WHOLE } else { FRAME_LEN }
 }
 
 /// Returns the upper 96 bits of an address, which of IPv4 are none, and its lower 32 bits.
@@ -113,68 +126,61 @@ fn parts(address: IpAddr) -> ([u8; 12], [u8; 4]) {
 impl Control {
     /// Returns the frame that takes this from one NIC to another.
     pub fn to_frame(&self, from: MacAddr, to: MacAddr) -> Frame {
-        let is_ipv6 = self.flow.is_ipv6();
-        let is_long = is_ipv6 && self.kind != Kind::Credit;
-        let [(source_upper, source), (destination_upper, destination)] =
-            [self.flow.source, self.flow.destination].map(parts);
-        let mut frame = Frame::zeroes(if is_long { FRAME_MAX } else { FRAME_LEN });
+        let is_long = self.flow.is_ipv6() && self.kind != Kind::Credit;
+        let mut frame = Frame::zeroes(if is_long { FRAME_WHOLE } else { FRAME_LEN });
+        frame[..6].copy_from_slice(&to.0);
+        frame[6..12].copy_from_slice(&from.0);
+        frame[12..ETHERNET_LEN].copy_from_slice(&ETHERTYPE.to_be_bytes());
+        frame[ETHERNET_LEN..FRAME_LEN].copy_from_slice(&self.body());
+        if is_long {
+            let (middle, end) = (FRAME_LEN + 12, FRAME_WHOLE);
+            frame[FRAME_LEN..middle].copy_from_slice(&parts(self.flow.source).0);
+            frame[middle..end].copy_from_slice(&parts(self.flow.destination).0);
+        }
+        frame
+    }
+
+    /// Returns the fields from the version to the MTU.
+    pub(super) fn body(&self) -> [u8; BODY_LEN] {
+        let mut body = [0; BODY_LEN];
         let mut at = 0;
         let mut put = |bytes: &[u8]| {
-            frame[at..at + bytes.len()].copy_from_slice(bytes);
+            body[at..at + bytes.len()].copy_from_slice(bytes);
             at += bytes.len();
         };
-        put(&to.0);
-        put(&from.0);
-        put(&ETHERTYPE.to_be_bytes());
-        put(&[if is_ipv6 { VERSION_IPV6 } else { VERSION }, self.kind as u8]);
+        put(&[if self.flow.is_ipv6() { VERSION_IPV6 } else { VERSION }, self.kind as u8]);
         put(&[if self.wants_ecn { WANTS_ECN } else { 0 }, 0]);
         put(&self.session.to_be_bytes());
-        put(&source);
-        put(&destination);
+        put(&parts(self.flow.source).1);
+        put(&parts(self.flow.destination).1);
         put(&self.flow.source_port.to_be_bytes());
         put(&self.flow.destination_port.to_be_bytes());
         put(&self.cookie.to_be_bytes());
         put(&self.number.to_be_bytes());
         put(&self.value.to_be_bytes());
         put(&self.mtu.to_be_bytes());
-        if is_long {
-            put(&source_upper);
-            put(&destination_upper);
-        }
-        frame
+        body
     }
 
-    /// Reads a frame, which begins with the Ethernet header. Returns the addresses of the NICs from which and to which
-    /// it was sent, and the control.
-    pub fn parse(frame: &[u8]) -> Result<(MacAddr, MacAddr, Control), ControlError> {
-        let head: &[u8; FRAME_LEN] = frame.first_chunk().ok_or(ControlError::Truncated)?;
-        let body = &head[ETHERNET_LEN..];
-        if head[12..14] != ETHERTYPE.to_be_bytes() {
-            return Err(ControlError::OtherType);
-        }
-        if ![VERSION, VERSION_IPV6].contains(&body[0]) {
-            return Err(ControlError::Version(body[0]));
-        }
+    /// Reads the fields from the version to the MTU, where an address of IPv6 has its lower 32 bits alone.
+    pub(super) fn of_body(body: &[u8; BODY_LEN]) -> Result<Control, ControlError> {
         let kind = Kind::of(body[1]).ok_or(ControlError::Kind(body[1]))?;
-        let rest = frame.get(FRAME_LEN..frame_len(head)).ok_or(ControlError::Truncated)?;
         let short = |at: usize| u16::from_be_bytes([body[at], body[at + 1]]);
         let word = |at: usize| u32::from_be_bytes([body[at], body[at + 1], body[at + 2], body[at + 3]]);
         let long = |at: usize| u64::from(word(at)) << 32 | u64::from(word(at + 4));
-        let mac = |at: usize| MacAddr(*head[at..].first_chunk().expect("the frame has its whole length"));
-        let address = |lower: u32, upper_at: usize| -> IpAddr {
-            if body[0] == VERSION {
-                return Ipv4Addr::from(lower).into();
+        let address = |lower: u32| -> Result<IpAddr, ControlError> {
+            match body[0] {
+                VERSION => Ok(Ipv4Addr::from(lower).into()),
+                VERSION_IPV6 => Ok(Ipv6Addr::from(u128::from(lower)).into()),
+                version => Err(ControlError::Version(version)),
             }
-            let upper = rest.get(upper_at..upper_at + 12).unwrap_or_default();
-            let upper = upper.iter().fold(0u128, |upper, byte| upper << 8 | u128::from(*byte));
-            Ipv6Addr::from(upper << 32 | u128::from(lower)).into()
         };
-        let control = Control {
+        Ok(Control {
             kind,
             session: word(4),
             flow: FlowKey {
-                source: address(word(8), 0),
-                destination: address(word(12), 12),
+                source: address(word(8))?,
+                destination: address(word(12))?,
                 source_port: short(16),
                 destination_port: short(18),
             },
@@ -183,9 +189,46 @@ impl Control {
             value: long(36),
             mtu: short(44),
             wants_ecn: body[2] & WANTS_ECN != 0,
-        };
-        Ok((mac(6), mac(0), control))
+        })
     }
+
+    /// Reads a frame, which begins with the Ethernet header. Returns the addresses of the NICs from which and to which
+    /// it was sent, and the control.
+    pub fn parse(frame: &[u8]) -> Result<(MacAddr, MacAddr, Control), ControlError> {
+        let head: &[u8; FRAME_LEN] = frame.first_chunk().ok_or(ControlError::Truncated)?;
+        if head[12..ETHERNET_LEN] != ETHERTYPE.to_be_bytes() {
+            return Err(ControlError::OtherType);
+        }
+        let body: &[u8; BODY_LEN] = head.last_chunk().expect("the frame has its whole length");
+        if ![VERSION, VERSION_IPV6].contains(&body[0]) {
+            return Err(ControlError::Version(body[0]));
+        }
+        let mut control = Control::of_body(body)?;
+        let rest = frame.get(FRAME_LEN..frame_len(head)).ok_or(ControlError::Truncated)?;
+        if let Some((source, destination)) = rest.split_at_checked(12)
+            && !rest.is_empty()
+        {
+            control.flow.source = with_upper(control.flow.source, source);
+            control.flow.destination = with_upper(control.flow.destination, destination);
+        }
+        let (to, from) = addresses(head);
+        Ok((from, to, control))
+    }
+}
+
+/// Returns the address of IPv6 whose lower 32 bits are those of `lower`, and whose upper 96 bits are `upper`.
+fn with_upper(lower: IpAddr, upper: &[u8]) -> IpAddr {
+    let upper = upper.iter().fold(0u128, |upper, byte| upper << 8 | u128::from(*byte));
+    match lower {
+        IpAddr::V4(_) => lower,
+        IpAddr::V6(lower) => Ipv6Addr::from(upper << 32 | u128::from(lower)).into(),
+    }
+}
+
+/// Returns the addresses to which and from which a frame was sent.
+pub(super) fn addresses(head: &[u8; FRAME_LEN]) -> (MacAddr, MacAddr) {
+    let mac = |at: usize| MacAddr(*head[at..].first_chunk().expect("the frame has its whole length"));
+    (mac(0), mac(6))
 }
 
 #[cfg(test)]

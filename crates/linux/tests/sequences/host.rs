@@ -2,6 +2,7 @@
 
 use super::harness::{Bound, Harness, OWN, Rules};
 use clearway_linux::host::{Host, HostConfig, HostParams};
+use clearway_linux::wire::Carrier;
 use clearway_units::{Rate, Span};
 
 /// A host with ExpressPass at a NIC of 100 Mbit/s.
@@ -18,6 +19,13 @@ pub fn setup() -> Harness<Host> {
         idle: Span::from_secs(200),
     };
     let transport = HostConfig::transport("expresspass").expect("a transport of hosts");
-    let config = HostConfig { address: OWN, rate: Rate::mbps(100), mtu: 1500, transport, params };
+    let config = HostConfig {
+        address: OWN,
+        rate: Rate::mbps(100),
+        mtu: 1500,
+        carrier: Carrier::Ethernet,
+        transport,
+        params,
+    };
     Harness::new(Host::new(config, 1).expect("usable settings"), rules)
 }

@@ -10,3 +10,4 @@ mod network;
 mod plain;
 mod repeated;
 mod small;
+mod udp;

@@ -2,13 +2,16 @@
 
 use crate::datapath::{Actions, Datapath, Direction, Frame, HeldId, Link, Verdict};
 use crate::host::{Host, HostConfig, HostParams};
-use crate::wire::{Control, Dscp, Ecn, FlowKey, Kind, MacAddr, SCHEDULED, Segment, TcpFlags};
+use crate::wire::{Carrier, Control, Dscp, Ecn, FlowKey, Kind, MacAddr, SCHEDULED, Segment, TcpFlags};
 use clearway_proto::{Entity, Rng};
 use clearway_units::{Rate, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::num::NonZeroU16;
 
+/// The UDP port of hosts whose control frames travel so.
+pub const PORT: NonZeroU16 = NonZeroU16::new(1021).unwrap();
 pub const ACK: u8 = 16;
 pub const SYN: u8 = 2;
 pub const FIN: u8 = 1;
@@ -85,6 +88,7 @@ pub fn config(node: usize, transport: &str) -> HostConfig {
         address: mac(node),
         rate: Rate::mbps(100),
         mtu: 1500,
+        carrier: Carrier::Ethernet,
         transport: HostConfig::transport(transport).unwrap(),
         params: HostParams::default(),
     }
@@ -290,7 +294,11 @@ impl Net {
             self.schedule(self.way.delay * 2, Event::Acked(node, at));
         }
         for frame in actions.frames {
-            let (_, to, control) = Control::parse(&frame).expect("hosts send good frames");
+            let (_, to, control) = match frame[12..14] {
+                [0x88, 0xb5] => Control::parse(&frame),
+                _ => Control::parse_datagram(&frame, PORT),
+            }
+            .expect("hosts send good frames");
             self.nodes[node].left.push((self.now, control));
             self.post(Event::Frame(usize::from(to.0[5]) - 1, frame));
         }

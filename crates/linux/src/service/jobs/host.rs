@@ -38,8 +38,9 @@ impl HostJob {
             Err(Error::Unknown { .. }) => transport.set(key, value),
             result => result,
         })?;
+        let carrier = settings.control.at(settings.control_port);
         let (interface, queue) = (settings.dev.to_string(), settings.queue as u16);
-        let setup = Setup { interface, queue, holds: Holds::Data, ipv6: None };
+        let setup = Setup { interface, queue, holds: Holds::Data, ipv6: None, carrier };
         Ok(HostJob { settings, transport, params, setup, found: None, driver: None, recording: None })
     }
 
@@ -48,6 +49,7 @@ impl HostJob {
             address: found.report.address,
             rate: found.rate,
             mtu: found.mtu,
+            carrier: self.setup.carrier,
             transport: self.transport.clone(),
             params: self.params.clone(),
         }

@@ -8,6 +8,7 @@ use crate::service::config::{ConfigError, Given};
 use crate::service::daemon::Job;
 use crate::service::settings::{PacSettings, Settings};
 use crate::service::stats::Identity;
+use crate::wire::Carrier;
 use clearway_schema::Declared;
 
 /// A daemon that runs PAC.
@@ -30,6 +31,7 @@ impl PacJob {
             queue: settings.queue as u16,
             holds: Holds::Acks { syn_acks: params.protocol.hold_syn_ack, requests: params.hold_requests },
             ipv6: None,
+            carrier: Carrier::Ethernet,
         };
         Ok(PacJob { settings, params, setup, found: None, driver: None })
     }

@@ -11,7 +11,7 @@ use crate::service::stats::Identity;
 use crate::switch::soft::{PortBooks, PortConfig, SoftConfig, SoftSwitch};
 use crate::switch::{Config, Present, Shell, plan_user_space};
 use clearway_proto::AnyMechanismConfig;
-use clearway_proto::port::{CreditShaping, MarkAt, StepMarker};
+use clearway_proto::port::{MarkAt, StepMarker};
 
 /// A daemon that is a switch itself: every packet passes through it.
 pub struct SoftSwitchJob {
@@ -29,7 +29,7 @@ impl SoftSwitchJob {
         if config.bridge.is_some() || config.credit_dscp.is_some() {
             return Err(ConfigError(
                 "--user-space true: takes neither --bridge nor --credit-dscp; the daemon forwards frames itself, and \
-                 credits are frames of EtherType 0x88B5"
+                 knows credits of our own hosts alone"
                     .into(),
             ));
         }
@@ -65,7 +65,8 @@ impl Job for SoftSwitchJob {
         let config = SoftConfig {
             ports: self.config.ports.iter().map(|port| port.rate).zip(addresses).collect(),
             port: PortConfig {
-                shaping: CreditShaping::PAPER,
+                shaping: self.config.shaping(),
+                carrier: self.config.carrier,
                 credit_queue: self.config.credit_queue,
                 signal_queue: self.config.signal_queue,
                 data_queue: self.config.data_queue,

@@ -58,6 +58,7 @@ pub fn config(settings: &SwitchSettings) -> Result<Config, ConfigError> {
         signal_queue: settings.signal_queue,
         data_queue: settings.data_queue,
         ecn: settings.ecn.map(|threshold| threshold as u16),
+        carrier: settings.control.at(settings.control_port),
         credit_dscp: settings.credit_dscp.map(|dscp| dscp as u8),
     };
     config.check().map_err(|error| ConfigError(error.to_string()))?;

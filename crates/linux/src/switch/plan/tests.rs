@@ -133,3 +133,35 @@ fn a_bridge_is_made_only_if_it_is_not_there_and_used_only_if_it_is() {
     let plan = planned(&used, &present).unwrap();
     assert!(!undone(&plan).contains(&"ip link del dev br0".to_owned()));
 }
+
+#[test]
+fn a_switch_for_udp_leads_datagrams_of_both_versions_of_ip_to_the_classes_with_the_share_of_132_bytes() {
+    let carrier = Carrier::Udp(std::num::NonZeroU16::new(1021).unwrap());
+    let plan = planned(&Config { carrier, ..config() }, &present(nic())).unwrap();
+    let udp: Vec<String> =
+        commands(&plan, "p1").into_iter().filter(|command| command.contains("dport")).collect();
+    let filter = "tc filter add dev p1 parent 1: protocol";
+    assert_eq!(
+        udp,
+        [
+            format!(
+                "{filter} ip prio 5 u32 match ip protocol 17 0xff match ip dport 1021 0xffff match u8 9 0xff at 29 flowid 1:10"
+            ),
+            format!(
+                "{filter} ip prio 6 u32 match ip protocol 17 0xff match ip dport 1021 0xffff flowid 1:18"
+            ),
+            format!(
+                "{filter} ipv6 prio 7 u32 match ip6 protocol 17 0xff match ip6 dport 1021 0xffff match u8 9 0xff at 49 flowid 1:10"
+            ),
+            format!(
+                "{filter} ipv6 prio 8 u32 match ip6 protocol 17 0xff match ip6 dport 1021 0xffff flowid 1:18"
+            ),
+        ]
+    );
+    // 100 Mbit/s x 132 / 1670.
+    assert!(
+        commands(&plan, "p1")
+            .iter()
+            .any(|command| command.contains("rate 7904191bit ceil 7904191bit burst 132"))
+    );
+}

@@ -1,6 +1,6 @@
 //! Frames of Ethernet: to which queue they belong, what they take on the wire, and how they are marked.
 
-use crate::wire::{ETHERTYPE, Kind};
+use crate::wire::{Carrier, Control, ETHERTYPE, Kind};
 
 /// The length of an Ethernet header in bytes.
 pub const ETHERNET_LEN: usize = 14;
@@ -26,8 +26,18 @@ pub enum Class {
 }
 
 impl Class {
-    /// Returns the queue of a frame with a whole Ethernet header.
-    pub fn of(frame: &[u8]) -> Class {
+    /// Returns the queue of a frame with a whole Ethernet header, where control frames travel by `carrier`, or straight over
+    /// Ethernet.
+    pub fn of(frame: &[u8], carrier: Carrier) -> Class {
+        if let Carrier::Udp(port) = carrier
+            && is_ip(frame)
+        {
+            return match Control::parse_datagram(frame, port) {
+                Ok((.., control)) if control.kind == Kind::Credit => Class::Credit,
+                Ok(_) => Class::Signal,
+                Err(_) => Class::Data,
+            };
+        }
         // Behind the EtherType stand the version of the format and the kind.
         match (frame.get(12..14) == Some(&ETHERTYPE.to_be_bytes()), frame.get(15)) {
             (false, _) => Class::Data,
@@ -113,7 +123,8 @@ mod tests {
         fn no_bytes_make_it_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             mark(&mut bytes);
             prop_assert!(wire(&bytes) >= WIRE_MIN);
-            let _ = Class::of(&bytes);
+            let _ = Class::of(&bytes, Carrier::Ethernet);
+            let _ = Class::of(&bytes, Carrier::Udp(std::num::NonZeroU16::MIN));
         }
     }
 

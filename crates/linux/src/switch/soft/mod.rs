@@ -16,7 +16,7 @@ pub use forwarding::Forwarding;
 pub use frame::{Class, mark};
 pub use port::{PortBooks, PortConfig};
 
-use crate::wire::{Control, Kind, MacAddr, Segment};
+use crate::wire::{Carrier, Control, Kind, MacAddr, Segment};
 use clearway_proto::AnyMechanismConfig;
 use clearway_units::{Rate, Time};
 use frame::ETHERNET_LEN;
@@ -53,6 +53,7 @@ pub struct Books {
 pub struct SoftSwitch {
     ports: Vec<SoftPort>,
     addresses: Vec<MacAddr>,
+    carrier: Carrier,
     forwarding: Forwarding,
     names: Names,
     books: Books,
@@ -77,6 +78,7 @@ impl SoftSwitch {
         SoftSwitch {
             ports: ports.collect(),
             addresses: config.ports.iter().map(|(_, address)| *address).collect(),
+            carrier: config.port.carrier,
             forwarding: Forwarding::default(),
             names: Names::default(),
             books: Books::default(),
@@ -104,7 +106,7 @@ impl SoftSwitch {
         let mac = |at: usize| bytes[at..].first_chunk().map_or(MacAddr::default(), |mac| MacAddr(*mac));
         let (to, source) = (mac(0), mac(6));
         self.forwarding.learn(source, from, now);
-        let class = Class::of(bytes);
+        let class = Class::of(bytes, self.carrier);
         let segment = frame::is_ip(bytes).then(|| Segment::parse(&bytes[ETHERNET_LEN..]).ok()).flatten();
         let name = match &segment {
             Some(segment) if self.ports.iter().any(SoftPort::notifies) && segment.payload > 0 => {
@@ -190,7 +192,7 @@ impl SoftSwitch {
             mtu: 0,
             wants_ecn: false,
         };
-        let bytes = control.to_frame(self.addresses[port], sender);
+        let bytes = control.encode(self.carrier, self.addresses[port], sender);
         self.ports[port].books.notifications += 1;
         self.enqueue(port, &bytes, Class::Notification, None, None);
     }

@@ -2,7 +2,7 @@
 
 use super::frame::{Class, mark, wire};
 use crate::signals::SignalLimiter;
-use crate::wire::{Ecn, Segment};
+use crate::wire::{Carrier, Ecn, Segment};
 use clearway_proto::port::{CreditLimiter, CreditShaping, StepMarker};
 use clearway_proto::{AnyMechanism, Flags, Header, Packet, PortState, Verdict};
 use clearway_units::{Bytes, Rate, Time};
@@ -16,6 +16,8 @@ const NOTIFICATIONS_MAX: usize = 64;
 pub struct PortConfig {
     /// The settings of the limit of credits.
     pub shaping: CreditShaping,
+    /// The way in which the control frames of hosts travel.
+    pub carrier: Carrier,
     /// The number of credits that may wait.
     pub credit_queue: u32,
     /// The number of signals that may wait.

@@ -16,7 +16,7 @@ fn class(id: u32, bps: u64, burst: u64, priority: u32) -> Class {
 
 /// A port as tc sets it up.
 fn reading(config: &Config) -> Reading {
-    let htb = config.ports[0].htb();
+    let htb = config.htb(&config.ports[0]);
     let qdisc = |handle, kind: &str, limit, default_class| Qdisc {
         handle,
         parent: 0,
@@ -68,7 +68,7 @@ fn at_100_mbps_the_kernel_only_rounds() {
     let config = config(Rate::mbps(100));
     let all = compare(&config, &config.ports[0], &reading(&config));
     assert!(all.iter().all(|deviation| deviation.is_rounding), "{all:?}");
-    let (enforced, exact) = credit_rates(&config.ports[0], &reading(&config)).unwrap();
+    let (enforced, exact) = credit_rates(&config, &config.ports[0], &reading(&config)).unwrap();
     // A credit takes 129,760 ns, as it shall.
     assert!((enforced - exact).abs() < 1e-6 && (exact - 7706.535).abs() < 0.001, "{enforced} {exact}");
 }
