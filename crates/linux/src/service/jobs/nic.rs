@@ -36,11 +36,18 @@ pub fn find(dev: &str, rate: Auto<Rate>, mtu: Auto<u32>) -> Result<Found, String
     Ok(Found { report, rate, mtu })
 }
 
+/// Returns the congestion control of TCP in this network namespace, which goes on beneath the daemon.
+fn underneath() -> String {
+    let name = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
+    name.map_or_else(|_| "unknown".to_owned(), |name| name.trim().to_owned())
+}
+
 impl Found {
     /// Returns the rules of a daemon that holds packets of this NIC, and says in the logs what the NIC is.
     pub fn plan(&self, setup: &Setup, offloads: Offloads) -> Result<Plan, String> {
         let NicReport { interface, address, .. } = &self.report;
-        tracing::info!(dev = interface, %address, rate = %self.rate, mtu = self.mtu, "NIC");
+        let tcp = underneath();
+        tracing::info!(dev = interface, %address, rate = %self.rate, mtu = self.mtu, tcp, "NIC");
         if self.report.state == LinkState::Down {
             tracing::warn!(dev = interface, "the link is down; packets pass until it is up");
         }
