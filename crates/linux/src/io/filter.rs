@@ -182,6 +182,21 @@ pub(super) fn sniffed(holds: Holds) -> Vec<Instruction> {
     program.finish(SNAP_LEN)
 }
 
+/// Returns the program by which a packet socket chooses the segments that open a connection from this host, or answer that.
+pub(super) fn opens() -> Vec<Instruction> {
+    const OUTGOING: u32 = 4;
+    const ETHERNET: u32 = 14;
+    let mut program = Program::new();
+    program.load(LD_H_ABS, 12);
+    program.jump(JEQ, 0x0800, To::Next, To::Reject);
+    program.tcp_only(ETHERNET);
+    program.load(LD_W_ABS, PACKET_TYPE);
+    program.jump(JEQ, OUTGOING, To::Next, To::Reject);
+    program.load(LD_B_IND, ETHERNET + 13);
+    program.jump(JSET, SYN, To::Accept, To::Reject);
+    program.finish(1)
+}
+
 /// Writes a program as the `bpf` match of iptables wants it.
 pub(super) fn to_bytecode(program: &[Instruction]) -> String {
     let mut text = program.len().to_string();
@@ -296,6 +311,7 @@ mod tests {
             let seen = packet_type != 3 && (special || payload > 0 && packet_type == 0);
             let acks = Holds::Acks { syn_acks: false, requests: false };
             prop_assert_eq!(run(&sniffed(acks), &framed(&packet), packet_type) != 0, seen);
+            prop_assert_eq!(run(&opens(), &framed(&packet), packet_type) != 0, packet_type == 4 && segment.flags.syn());
             let seen = seen || packet_type != 3 && id % 128 == 0;
             prop_assert_eq!(run(&sniffed(Holds::Data), &framed(&packet), packet_type) != 0, seen);
         }

@@ -96,6 +96,7 @@ mod tests {
             interface: "eth0".to_string(),
             queue: 7,
             holds: Holds::Acks { syn_acks: true, requests: false },
+            priority: crate::io::Priority::High,
         };
         let plan = plan("iptables-legacy", &setup);
         let [step] = &plan.steps[..] else { panic!("one rule is enough: {plan:?}") };

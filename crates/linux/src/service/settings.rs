@@ -53,6 +53,16 @@ choice! {
     }
 }
 
+choice! {
+    /// The priority of the daemon among the programs of the machine.
+    pub enum Priority {
+        /// Before all ordinary programs (SCHED_FIFO).
+        Realtime = "realtime",
+        /// The highest of ordinary programs (nice -20).
+        High = "high",
+    }
+}
+
 declare! {
     /// Settings of every daemon.
     pub struct ServiceSettings {
@@ -82,6 +92,8 @@ declare! {
         queue: u32 = "7" in "0" to "65535" from "our choice";
         /// What becomes of the offloads TSO, GSO, GRO and LRO that are on: "off" switches them off and on again at the end, since they join packets that credits count one by one; "keep" leaves them.
         offloads: Offloads = "off" from "our choice: one credit releases one packet";
+        /// The priority of the daemon: "realtime", before all ordinary programs, up to the share of a processor that the kernel allows (95 %); "high", the highest of ordinary programs. A daemon that may not have the first takes the second.
+        priority: Priority = "realtime" from "our choice: a credit that leaves late cannot be made up for";
         /// The file, not there yet, to which everything that happens to the protocol is recorded, for `clearwayd replay`. It holds the secret of the cookies.
         record: Option<String> = none;
         ..service: ServiceSettings;
@@ -101,6 +113,8 @@ declare! {
         queue: u32 = "5" in "0" to "65535" from "our choice";
         /// What becomes of the offloads TSO, GSO, GRO and LRO that are on: "off" switches them off and on again at the end; "keep" leaves them.
         offloads: Offloads = "keep" from "our choice: PAC counts bytes, which offloads do not change";
+        /// The priority of the daemon: "realtime", before all ordinary programs, up to the share of a processor that the kernel allows (95 %); "high", the highest of ordinary programs. A daemon that may not have the first takes the second.
+        priority: Priority = "realtime" from "our choice: a credit that leaves late cannot be made up for";
         ..service: ServiceSettings;
     }
 }

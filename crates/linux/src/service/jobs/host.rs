@@ -38,8 +38,12 @@ impl HostJob {
             Err(Error::Unknown { .. }) => transport.set(key, value),
             result => result,
         })?;
-        let setup =
-            Setup { interface: settings.dev.to_string(), queue: settings.queue as u16, holds: Holds::Data };
+        let setup = Setup {
+            interface: settings.dev.to_string(),
+            queue: settings.queue as u16,
+            holds: Holds::Data,
+            priority: settings.priority.into(),
+        };
         Ok(HostJob { settings, transport, params, setup, found: None, driver: None, recording: None })
     }
 

@@ -29,6 +29,7 @@ impl PacJob {
             interface: settings.dev.to_string(),
             queue: settings.queue as u16,
             holds: Holds::Acks { syn_acks: params.protocol.hold_syn_ack, requests: params.hold_requests },
+            priority: settings.priority.into(),
         };
         Ok(PacJob { settings, params, setup, found: None, driver: None })
     }
