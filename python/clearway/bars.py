@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,6 +29,9 @@ class Bar(Protocol):
     def start(self, label: str) -> ProgressCallback | None:
         """Shows a run that starts now; returns the callback that moves it, or None if nothing is shown."""
 
+    def beside(self, labels: Collection[str], count: int) -> Callable[[str], ProgressCallback | None]:
+        """Returns what `start` is for runs with these labels of which `count` go on at a time."""
+
 
 class NoBar:
     """Shows nothing."""
@@ -37,18 +40,29 @@ class NoBar:
         """Shows nothing."""
         return None
 
+    def beside(self, labels: Collection[str], count: int) -> Callable[[str], ProgressCallback | None]:  # noqa: ARG002
+        """Shows nothing."""
+        return self.start
+
 
 class TerminalBar:
-    """A line of the terminal for the run that is under way."""
+    """A line of the terminal for the run that is under way, or one for each where several are."""
 
     def __init__(self, shown: Progress) -> None:
         self._shown = shown
 
     def start(self, label: str) -> ProgressCallback | None:
-        """A line for a run that starts now, and the callback that moves it."""
+        """A line for a run that starts now in the place of the one before, and the callback that moves it."""
+        for old in list(self._shown.task_ids):
+            self._shown.remove_task(old)
+        return self._line(label)
+
+    def beside(self, labels: Collection[str], count: int) -> Callable[[str], ProgressCallback | None]:
+        """A line for each run; they stay until all are done."""
+        return self.start if count == 1 or len(labels) == 1 else self._line
+
+    def _line(self, label: str) -> ProgressCallback:
         shown = self._shown
-        for old in list(shown.task_ids):
-            shown.remove_task(old)
         task = shown.add_task(label, total=None, detail="")
         began = time.perf_counter()
 
@@ -74,6 +88,10 @@ class LogBar:
 
         return update
 
+    def beside(self, labels: Collection[str], count: int) -> Callable[[str], ProgressCallback | None]:  # noqa: ARG002
+        """Lines of several runs mix, each with its label."""
+        return self.start
+
 
 class NotebookBar:
     """An HTML element below the cell for the run that is under way."""
@@ -96,6 +114,11 @@ class NotebookBar:
             self.show(label, fraction(progress), ", ".join(details(progress, now - began)))
 
         return update
+
+    def beside(self, labels: Collection[str], count: int) -> Callable[[str], ProgressCallback | None]:
+        """A bar for the first run alone where several go on: the others take about as long."""
+        first = next(iter(labels), None)
+        return self.start if count == 1 else lambda label: self.start(label) if label == first else None
 
     def show(self, label: str, done: float, detail: str) -> None:
         """Shows a bar of which a share is done (none if that is 0), between a label and a text."""

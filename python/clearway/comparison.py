@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+import threading
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,6 +138,7 @@ def compare(
     force: bool = False,
     progress: Callable[[str], ProgressCallback | None] | bool | None = None,
     threads: int = 1,
+    beside: int = 1,
 ) -> Comparison:
     """Runs a scenario under each of the transports, with the same seed and so the same traffic.
 
@@ -146,7 +149,7 @@ def compare(
     whole, with a folder for each transport. Other transports of the same scenario, seed and settings that were compared
     there before stay beside them.
 
-    The runs follow each other, each with `threads` threads, as of `clearway.run`.
+    `beside` runs go on at a time, each with `threads` threads, as of `clearway.run`. Neither changes a result.
 
     `progress=True` shows a bar; a function is asked for a callback once per transport. Ctrl-C raises `Interrupted`,
     whose `partial` is the comparison as far as it got; with `out`, that is written first.
@@ -164,15 +167,58 @@ def compare(
     runs: dict[str, Run] = {}
     stopped = False
     with progress_bar(quiet=progress is not True) as bar:
-        start = progress if callable(progress) else bar.start
-        for name, one in loaded.items():
-            runs[name], stopped = watched(one, transport=name, set=set, progress=start(name), out=out, threads=threads)
-            if runs[name].interrupted:
-                break
+        start = progress if callable(progress) else bar.beside(loaded, beside)
+
+        def one(name: str) -> tuple[Run, bool]:
+            watch = start(name)
+            return watched(loaded[name], transport=name, set=set, progress=watch, out=out, threads=threads)
+
+        if beside > 1:
+            runs, stopped = side_by_side(one, loaded, beside)
+        else:
+            for name in loaded:
+                runs[name], stopped = one(name)
+                if runs[name].interrupted:
+                    break
+    if not runs:
+        raise Interrupted
     found = Comparison(runs, None if out is None else save(runs, out, results, force=force))
     if stopped:
-        raise Interrupted(found.runs[name], found)
+        raise Interrupted(next(run for run in reversed(runs.values()) if run.interrupted), found)
     return found
+
+
+def side_by_side(
+    one: Callable[[str], tuple[Run, bool]], names: Iterable[str], beside: int
+) -> tuple[dict[str, Run], bool]:
+    """Runs each name by `one`, so many at a time; the second value is true if Ctrl-C ended some.
+
+    After Ctrl-C, or a callback that ended a run, no other begins, and those that are under way end as they are.
+    """
+    ends = threading.Event()
+
+    def unless_ended(name: str) -> tuple[Run, bool] | None:
+        if ends.is_set():
+            return None
+        run, stopped = one(name)
+        if run.interrupted:
+            ends.set()
+        return run, stopped
+
+    with ThreadPoolExecutor(beside, "compare") as pool:
+        futures = {name: pool.submit(unless_ended, name) for name in names}
+        try:
+            wait(futures.values())
+        except KeyboardInterrupt:
+            # The runs see that this thread handles Ctrl-C, and end.
+            ends.set()
+            wait(futures.values())
+    found = {}
+    for name, future in futures.items():
+        with suppress(Interrupted):
+            if (result := future.result()) is not None:
+                found[name] = result
+    return {name: run for name, (run, _) in found.items()}, any(stopped for _, stopped in found.values())
 
 
 def compared_before(

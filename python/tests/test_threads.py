@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import SMALL, Cli
+from rich.console import Console
 
 import clearway
+from clearway.command.threads import AUTO, CUT_COST, WINDOW_S, automatic, gain, runs_beside
+from clearway.runner import load_scenario
+
+#: The example of 20,000 flows, whose estimate is 25 seconds.
+WEBSEARCH = Path(__file__).parents[2] / "scenarios/websearch.toml"
 
 #: Poisson traffic, an incast in rounds and a failing link on a fat tree, with samples and a window of measurement.
 TREE = """\
@@ -113,3 +121,87 @@ def test_more_threads_than_processors_give_the_same_and_a_line(cli: Cli, tmp_pat
     assert "though there" in found.stdout
     one, many = (clearway.run(TREE.format(transport="dctcp"), threads=threads) for threads in (1, 20))
     assert one.hash == many.hash
+
+
+def never() -> int:
+    """Fails a test that looks at the processors without need."""
+    raise AssertionError("nobody has to know which processors are idle")
+
+
+def test_a_long_run_takes_idle_processors_by_itself_and_says_why() -> None:
+    websearch = load_scenario(WEBSEARCH)
+    assert automatic(websearch, lambda: 1) == (1, "Threads: 1 (auto), since other programs keep the processors busy.")
+    threads, line = automatic(websearch, lambda: 2)
+    assert threads == 2
+    assert line is not None
+    assert line.startswith("Threads: 2 (auto), of 2 idle processors: about 1.")
+    more, _ = automatic(websearch, lambda: 16)
+    assert 2 < more <= 16
+
+
+def test_a_short_run_and_one_that_cannot_be_cut_take_one_thread_by_themselves() -> None:
+    assert automatic(load_scenario(SMALL), never) == (1, None)
+    threads, line = automatic(load_scenario(WEBSEARCH, transport="ideal"), lambda: 16)
+    assert threads == 1
+    assert line is not None
+    assert "since the transport `ideal` is told" in line
+    # Links of 10 ns are crossed so soon that threads would meet a million times.
+    near = load_scenario(WEBSEARCH, set={"topology.delay": "10 ns"})
+    threads, line = automatic(near, lambda: 2)
+    assert threads == 1
+    assert line is not None
+    assert "would gain little" in line
+
+
+def test_the_expected_gain_is_that_of_the_heaviest_part_and_of_the_windows() -> None:
+    cut = load_scenario(WEBSEARCH).partition(2)
+    assert cut["loads"] == pytest.approx([0.5, 0.5], abs=0.01)
+    assert gain(100.0, 0.0, cut) == pytest.approx(1 / (0.5 * CUT_COST), rel=0.02)
+    width_s = cut["width_s"]
+    assert width_s is not None
+    windows = 1_000_000
+    half = 100.0 * max(cut["loads"]) * CUT_COST
+    assert gain(100.0, windows * width_s, cut) == pytest.approx(100 / (half + windows * 2 * WINDOW_S))
+
+
+def test_a_word_that_is_no_number_of_threads_is_refused_in_a_line(cli: Cli, small: Path) -> None:
+    for word in ("0", "1025", "two", "1.5"):
+        done = cli("run", small, "--threads", word)
+        assert done.returncode == 2
+        assert f"'{word}': write 'auto', or a number of threads from 1 to 1024" in done.stderr
+
+
+def test_transports_are_compared_beside_each_other_with_the_same_results(tmp_path: Path) -> None:
+    text = TREE.format(transport="dctcp")
+    names = ["pac", "dctcp", "expresspass"]
+    one, three = (clearway.compare(text, names, beside=beside, out=tmp_path / str(beside)) for beside in (1, 3))
+    assert list(one.runs) == list(three.runs) == names
+    for name in names:
+        assert files(tmp_path / "1" / name) == files(tmp_path / "3" / name)
+
+
+def test_a_callback_that_ends_one_run_ends_a_comparison_of_runs_beside_each_other() -> None:
+    begun = list[str]()
+
+    def start(name: str) -> Callable[[object], bool]:
+        begun.append(name)
+        return lambda _: False
+
+    # The first two begin at once, and whichever has ended makes place for nobody.
+    found = clearway.compare(TREE.format(transport="dctcp"), ["dctcp", "pac", "expresspass"], beside=2, progress=start)
+    assert found.interrupted
+    assert set(begun) <= {"dctcp", "pac"}
+    assert all(run.interrupted for run in found.runs.values())
+
+
+def test_so_many_runs_are_beside_each_other_as_processors_are_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    websearch, out = load_scenario(WEBSEARCH), Console(file=io.StringIO(), width=200)
+    monkeypatch.setattr("clearway.jobs.workers.cores", lambda: 8)
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    for busy, beside in ((0, 3), (6, 2), (7, 1), (12, 1)):
+        monkeypatch.setattr("clearway.machine.running", lambda busy=busy: busy)
+        assert runs_beside(out, websearch, AUTO, 3) == (beside, 1)
+    monkeypatch.setattr("clearway.machine.running", never)
+    assert runs_beside(out, load_scenario(SMALL), AUTO, 3) == (1, 1)
+    assert runs_beside(out, websearch, 2, 3) == (1, 2)
+    assert "Runs: 2 at a time (auto), of 2 idle processors" in out.file.getvalue()  # type: ignore[attr-defined]

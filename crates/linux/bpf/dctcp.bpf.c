@@ -50,6 +50,9 @@ struct sock_common {
 
 struct sock {
 	struct sock_common __sk_common;
+	/* Bytes a second; the kernel holds both in a long. */
+	__u64 sk_pacing_rate;
+	__u64 sk_max_pacing_rate;
 } RELOCATED;
 
 struct inet_sock {
@@ -68,6 +71,9 @@ struct inet_connection_sock {
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u8 ecn_flags;
+	__u32 mss_cache;
+	/* The smoothed round-trip time, in eighths of a microsecond. */
+	__u32 srtt_us;
 	__u32 snd_cwnd;
 	__u32 snd_ssthresh;
 	__u32 snd_una;
@@ -180,6 +186,24 @@ int cw_dctcp_ssthresh(__u64 *ctx)
 }
 
 /*
+ * The rate by which TCP small queues limit what a connection hands to the NIC: two windows a round trip in slow start, 1.2
+ * after it, as the kernel sets it. It leaves that to whoever has cong_control, and a connection without a rate hands over
+ * all of its window.
+ */
+INLINE void set_pacing_rate(struct tcp_sock *tp, __u32 cwnd, __u32 ssthresh)
+{
+	struct sock *sk = &tp->inet_conn.icsk_inet.sk;
+	__u64 percent = cwnd < ssthresh / 2 ? 200 : 120;
+	__u64 packets = cwnd > tp->packets_out ? cwnd : tp->packets_out;
+	__u64 rate = (__u64)tp->mss_cache * packets * percent * (8 * 1000000 / 100);
+	__u64 most = sk->sk_max_pacing_rate;
+
+	if (tp->srtt_us)
+		rate /= tp->srtt_us;
+	sk->sk_pacing_rate = rate < most ? rate : most;
+}
+
+/*
  * The congestion window after an acknowledgement. The kernel has decided before whether a mark or a loss starts a
  * reduction; each has a high_seq of its own.
  */
@@ -223,6 +247,7 @@ int cw_dctcp_cong_control(__u64 *ctx)
 	ca->cwnd = cwnd;
 	tp->snd_cwnd = cwnd;
 	tp->snd_ssthresh = ca->ssthresh;
+	set_pacing_rate(tp, cwnd, ca->ssthresh);
 	return 0;
 }
 

@@ -13,7 +13,7 @@ from clearway.command import threads as threads_of
 from clearway.command.names import SCENARIO, TRANSPORT
 from clearway.command.shared import console, print_json, settings_dict, settings_options
 from clearway.command.tables import print_texts, print_warnings
-from clearway.command.threads import threads_option
+from clearway.command.threads import parts_option
 from clearway.scenario.remarks import remarks
 from clearway.scenario_warnings import warning_line
 
@@ -29,7 +29,7 @@ Examples:
 @click.argument("scenario", type=SCENARIO)
 @click.option("--transport", type=TRANSPORT, help="Transport of all traffic, instead of the scenario's.")
 @settings_options
-@threads_option
+@parts_option
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def check(
     scenario: Path,

@@ -10,7 +10,7 @@ from clearway.command.names import SCENARIO, VARIANTS
 from clearway.command.run import run_json, saved_text
 from clearway.command.shared import console, notes, print_json, run_options, settings_dict
 from clearway.command.tables import print_runs
-from clearway.command.threads import say_threads
+from clearway.command.threads import runs_beside
 from clearway.ends import FAILED, INTERRUPTED
 
 EXAMPLES = """\b
@@ -39,7 +39,7 @@ def compare(
     seed: int | None,
     out: Path | None,
     force: bool,
-    threads: int,
+    threads: int | str,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -60,11 +60,19 @@ def compare(
         raise click.UsageError(f"--transports {transports!r}: name at least one, such as expresspass,dctcp")
     first = load_scenario(scenario, transport=names[0], seed=seed, set=chosen)
     out = out or default_folder(first, transports=False, seed=seed, settings=chosen)
-    say_threads(notes(quiet=quiet), first, threads)
+    beside, count = runs_beside(notes(quiet=quiet), first, threads, len(names))
     with progress_bar(quiet=quiet or as_json) as bar:
         try:
             found = clearway.comparison.compare(
-                scenario, names, seed=seed, set=chosen, out=out, force=force, progress=bar.start, threads=threads
+                scenario,
+                names,
+                seed=seed,
+                set=chosen,
+                out=out,
+                force=force,
+                progress=bar.beside(names, beside),
+                threads=count,
+                beside=beside,
             )
         except Interrupted as stop:
             if stop.partial is None:

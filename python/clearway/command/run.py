@@ -10,7 +10,7 @@ import click
 from clearway.command.names import SCENARIO, VARIANT
 from clearway.command.shared import console, notes, print_json, run_options, settings_dict
 from clearway.command.tables import print_runs
-from clearway.command.threads import say_threads
+from clearway.command.threads import chosen as chosen_threads
 from clearway.ends import FAILED, INTERRUPTED
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def run(
     seed: int | None,
     out: Path | None,
     force: bool,
-    threads: int,
+    threads: int | str,
     as_json: bool,
     quiet: bool,
     checkpoint: str | None,
@@ -79,7 +79,7 @@ def run(
             f"Going on from {units.seconds(simulated_s)} of simulated time, which {out}{SUFFIX} holds.", markup=False
         )
 
-    say_threads(tell, loaded, threads)
+    count = chosen_threads(tell, loaded, threads)
     with kept(checkpoint, out, loaded, fresh=fresh, tell=resumed) as checkpoints:
         with progress_bar(quiet=quiet or as_json) as bar:
             shown = bar.start(loaded.name)
@@ -89,7 +89,7 @@ def run(
                 set=chosen,
                 progress=shown,
                 out=out,
-                threads=threads,
+                threads=count,
                 checkpoints=checkpoints,
             )
         saved = result.save(out, force=force)

@@ -1,8 +1,10 @@
-"""The option `--threads`, and lines that say what becomes of it."""
+"""The option `--threads`: how many are taken where nobody says it, and lines that say what becomes of it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -18,10 +20,40 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 #: The largest number of threads: more than any machine has, and a bound on a slip of the keyboard.
 MOST = 1024
+#: The word for as many threads as make a run faster on this machine now.
+AUTO = "auto"
+#: A run takes several threads by itself where it is expected to be so many times as fast with them.
+GAIN_LEAST = 1.3
+#: A run that takes less CPU time than this by itself gets one thread: its user hardly waits.
+WORTH_S = 2.0
+#: The most threads that are considered; networks are rarely even enough for more.
+AUTO_MOST = 64
+#: A part of a cut network takes so many times its share of the work: packets that cross are handed over twice.
+CUT_COST = 1.2
+#: The time that each thread adds to a window of simulated time, in seconds: parts are given out and taken back.
+WINDOW_S = 4e-6
 
 
-def threads_option(function: F) -> F:
-    """The option `--threads` of the commands that simulate or say what they would."""
+class ThreadsType(click.ParamType[int | str]):
+    """A number of threads, or `auto`."""
+
+    name = "threads"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """Reads the option."""
+        if value == AUTO:
+            return AUTO
+        with suppress(click.UsageError):
+            return int(click.IntRange(1, MOST).convert(value, param, ctx))
+        raise click.BadParameter(f"{value!r}: write {AUTO!r}, or a number of threads from 1 to {MOST}", ctx, param)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:  # noqa: ARG002
+        """Shows what can be written."""
+        return f"{AUTO}|N"
+
+
+def parts_option(function: F) -> F:
+    """The option `--threads` of a command that says how a network is cut for them."""
     return click.option(
         "--threads",
         type=click.IntRange(1, MOST),
@@ -29,6 +61,97 @@ def threads_option(function: F) -> F:
         show_default=True,
         help="Threads of a simulation. Results don't depend on it.",
     )(function)
+
+
+def threads_option(function: F) -> F:
+    """The option `--threads` of the commands that simulate."""
+    return click.option(
+        "--threads",
+        type=ThreadsType(),
+        default=AUTO,
+        show_default=True,
+        help="Threads of a simulation; auto takes idle processors where they help. Results don't depend on it.",
+    )(function)
+
+
+def chosen(out: Console, scenario: _clearway.Scenario, threads: int | str) -> int:
+    """The threads of a run; lines say why these."""
+    if not isinstance(threads, int):
+        threads, line = automatic(scenario, idle_processors)
+        if line is not None:
+            out.print(line, markup=False)
+        return threads
+    say_threads(out, scenario, threads)
+    return threads
+
+
+def runs_beside(out: Console, scenario: _clearway.Scenario, threads: int | str, runs: int) -> tuple[int, int]:
+    """The runs of a comparison that go on at a time, and the threads of each; lines say why these.
+
+    Runs beside each other need no windows, so they come before threads.
+    """
+    if isinstance(threads, int):
+        say_threads(out, scenario, threads)
+        return 1, threads
+    if runs == 1:
+        return 1, chosen(out, scenario, threads)
+    from clearway.machine import memory_limit
+
+    expected = scenario.estimate()
+    if expected["cpu_s"] * runs < WORTH_S:
+        return 1, 1
+    idle = idle_processors()
+    memory = memory_limit()
+    room = runs if memory is None else max(memory // 2 // max(expected["memory_bytes"], 1), 1)
+    beside = max(min(idle, runs, room), 1)
+    if beside > 1:
+        out.print(f"Runs: {beside} at a time (auto), of {idle} idle processors, with the same results.", markup=False)
+    return beside, 1
+
+
+def automatic(scenario: _clearway.Scenario, idle_now: Callable[[], int]) -> tuple[int, str | None]:
+    """The threads that a run takes by itself where so many processors are idle, and a line that says why.
+
+    A run of a moment has one thread and no line.
+    """
+    from clearway.jobs.workers import cores
+
+    expected = scenario.estimate()
+    if expected["cpu_s"] < WORTH_S or cores() < 2:
+        return 1, None
+    alone = "Threads: 1 (auto), since"
+    idle = idle_now()
+    if idle < 2:
+        return 1, f"{alone} other programs keep the processors busy."
+    gains: dict[int, float] = {}
+    for threads in range(2, min(idle, AUTO_MOST) + 1):
+        cut = scenario.partition(threads)
+        if cut["refusal"] is not None:
+            return 1, f"{alone} {cut['refusal']}."
+        if cut["parts"] == threads:
+            gains[threads] = gain(expected["cpu_s"], expected["simulated_s"], cut)
+    most = max(gains.values(), default=1.0)
+    if most < GAIN_LEAST:
+        return 1, f"{alone} more would gain little: no cut of this network has parts of even work that seldom meet."
+    # A processor more must be worth it.
+    best = min(threads for threads, times in gains.items() if times >= 0.95 * most)
+    about = f"about {gains[best]:.1f} times as fast"
+    return best, f"Threads: {best} (auto), of {idle} idle processors: {about}, with the same results."
+
+
+def gain(cpu_s: float, simulated_s: float, cut: _clearway._Partition) -> float:
+    """The expected elapsed time of an uncut network, divided by that of a cut one."""
+    width_s = cut["width_s"]
+    windows = simulated_s / width_s if width_s else 0.0
+    return cpu_s / (cpu_s * max(cut["loads"]) * CUT_COST + windows * cut["parts"] * WINDOW_S)
+
+
+def idle_processors() -> int:
+    """Processors that this process may use and that nobody uses now, its own one included."""
+    from clearway.jobs.workers import cores
+    from clearway.machine import running
+
+    return max(min(cores(), (os.cpu_count() or 1) - running()), 0)
 
 
 def say_threads(out: Console, scenario: _clearway.Scenario, threads: int) -> None:

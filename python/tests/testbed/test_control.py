@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from clearway.testbed.control import Control, counted
@@ -81,3 +83,22 @@ def test_the_congestion_control_underneath_is_that_of_the_connections(build: Bui
     with Control(net.hosts, []) as control:
         pass
     assert control.underneath == "cubic"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "connections"), [("bbr", 64), ("cw_dctcp", 8)])
+def test_many_connections_stay_under_credits_whatever_lies_underneath(
+    build: Build, name: str, connections: int
+) -> None:
+    if name == "bbr" and "bbr" not in Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split():
+        pytest.skip("the kernel has no BBR")
+    net = build(congestion_control=name)
+    receiver, sender = net.hosts
+    daemons = EXPRESSPASS.start(net.hosts)
+    with Control(net.hosts, daemons) as control:
+        (outcome,) = long_flows([Flow(sender, receiver, connections, duration_s=4)])
+    share = control.percent()
+    assert share is not None
+    assert share > LEAST_PERCENT, control.payload
+    assert outcome.goodput_bps > 0.7 * net.shape.ideal_goodput_bps
+    assert f'tcp="{name}"' in daemons[1].log.read_text()

@@ -33,6 +33,10 @@ declare! {
         /// The least time without a credit after which a sender whose data waits asks anew. If credits come seldom, it
         /// is the time of 16 of them.
         silence: Span = "50 ms" in "1 ms" to "10 s" from "our choice: far beyond the gap between credits of a loaded link, since a new request starts the feedback control anew";
+        /// The longest time for which a packet may have to wait for its credit, behind those of its flow that wait already and at the
+        /// pace at which credits come. A packet that would wait longer is dropped, as at a full queue, so that the TCP underneath
+        /// slows down; 16 packets of a flow may wait at any pace. 0: packets wait until `hold_max`.
+        wait_max: Span = "100 ms" in "0 s" to "10 s" from "our choice: half of the least retransmission timeout of Linux";
         /// The largest time for which a packet is held. The flow is plain TCP then.
         hold_max: Span = "1 s" in "1 ms" to "10 s" from "our choice: one initial retransmission timeout of TCP (RFC 6298)";
         /// The largest number of packets held at once, of all flows.

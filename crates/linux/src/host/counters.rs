@@ -94,6 +94,8 @@ pub(super) struct Counters {
     pub held_time: Span,
     /// The longest time for which a packet was held, a gauge.
     pub held_longest: Span,
+    /// The packets that were dropped because too many of their flow wait.
+    pub dropped: u64,
     pub silences: u64,
     pub requests_received: u64,
     pub stops_received: u64,
@@ -172,6 +174,9 @@ impl Counters {
             self.held_time.as_secs_f64(),
         );
         one("hold_seconds_max", "Longest time for which a packet was held.", self.held_longest.as_secs_f64());
+        let help =
+            "Packets that were dropped, since at the pace of their credits they would have waited too long.";
+        one("packets_dropped_total", help, self.dropped as f64);
         one("requests_sent_total", "Requests for credits that left.", self.requests_sent as f64);
         one("requests_received_total", "Requests for credits that arrived.", self.requests_received as f64);
         one("accepts_sent_total", "Answers to requests that left.", self.accepts_sent as f64);

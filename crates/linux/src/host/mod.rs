@@ -36,6 +36,7 @@ mod credits;
 mod held;
 mod leftover;
 mod numbers;
+mod pace;
 mod peers;
 mod receiver;
 mod receiving;
@@ -125,6 +126,7 @@ impl Host {
             base_rtt,
             unanswered: params.unanswered,
             silence: params.silence,
+            wait_max: params.wait_max,
             hold_max: params.hold_max,
             held_max: u64::from(params.held_max),
             leftover: params.leftover,

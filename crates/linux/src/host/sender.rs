@@ -3,6 +3,7 @@
 use super::counters::{Plain, Refusal};
 use super::held::HeldPackets;
 use super::numbers::{Arrival, Arrivals};
+use super::pace::Pace;
 use super::small::{Flow, Small, small_of};
 use super::surroundings::{SendCx, SendSettings};
 use crate::datapath::{HeldId, Stamp, Verdict};
@@ -56,6 +57,7 @@ pub(super) struct SendFlow {
     last_credit: Time,
     /// The smoothed gap between credits.
     gap: Span,
+    pace: Pace,
     /// True once the application has closed its side.
     ending: bool,
     /// What the flow knows of its small packets.
@@ -93,6 +95,7 @@ impl SendFlow {
             sign: now,
             last_credit: now,
             gap: Span::ZERO,
+            pace: Pace::default(),
             ending: false,
             small: Small::NONE,
             unanswered: false,
@@ -168,6 +171,11 @@ impl SendFlow {
         if !is_data && self.held.is_empty() {
             cx.actions.verdicts.push((id, Verdict::Accept));
             self.settle(cx);
+            return;
+        }
+        if is_data && !is_end && is_too_slow(self, cx.settings) {
+            cx.actions.verdicts.push((id, Verdict::Drop));
+            cx.counters.dropped += 1;
             return;
         }
         self.held.push(id, payload, wire, cx.now, cx.counters);
@@ -253,6 +261,7 @@ impl SendFlow {
         }
         self.gap = (self.gap * 7 + cx.now.saturating_since(self.last_credit)) / 8;
         self.last_credit = cx.now;
+        self.pace.on_credit(control.session, cx.now);
         let is_kept = self.held.backlog() == 0
             && cx.now < self.small.stays_until
             && self.gate.state() == State::Receiving;
@@ -399,6 +408,12 @@ impl SendFlow {
         };
         cx.signals.push(&control, self.mac);
     }
+}
+
+/// Returns true if one more packet of a flow would wait for its credit for too long.
+fn is_too_slow(flow: &SendFlow, settings: &SendSettings) -> bool {
+    let is_bounded = flow.gate.state() == State::Receiving && !settings.wait_max.is_zero();
+    is_bounded && flow.pace.is_too_slow(flow.held.backlog(), settings.wait_max)
 }
 
 /// Lets the first packet of a flow leave for what credits have left over, since it is the flow's turn.

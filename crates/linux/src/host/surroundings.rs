@@ -14,6 +14,8 @@ pub(super) struct SendSettings {
     pub base_rtt: Span,
     pub unanswered: u32,
     pub silence: Span,
+    /// The longest time for which a new packet may have to wait at the pace of its flow's credits; zero for any.
+    pub wait_max: Span,
     pub hold_max: Span,
     pub held_max: u64,
     /// The most bytes that credits leave over, and the bytes on the wire for which a credit pays.

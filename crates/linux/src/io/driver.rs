@@ -7,7 +7,7 @@ use super::nic::{LinkState, Nic};
 use super::packet::{FrameSocket, Received, Sniffer};
 use super::queue::Queue;
 use super::supervisor::{Next, Supervisor};
-use super::sys;
+use super::sys::{self, Priority};
 use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Verdict};
 use crate::wire::{Carrier, Segment};
 use clearway_units::{Span, Time};
@@ -29,6 +29,8 @@ pub struct Setup {
     pub ipv6: Option<String>,
     /// The way in which control frames travel.
     pub carrier: Carrier,
+    /// The priority of the thread that drives.
+    pub priority: Priority,
 }
 
 /// The time between two looks of the supervisor and at the link.
@@ -38,6 +40,11 @@ const HEADERS: usize = 128;
 /// The largest time by which the datapath is told less than the time, to make up for a late wake-up: it does then what
 /// it would have done in time. At 1 Gbit/s this lets seven credits leave at once, which is what a switch has room for.
 const LATE_MAX: Span = Span::from_us(100);
+/// The longest time to the next timer for which segments that have passed wait for it, instead of waking the loop: while credits
+/// leave at this pace, each of them would otherwise cost a second wake-up, for the data that an earlier one brought.
+const SEEN_WITH_TIMER: Span = Span::from_us(200);
+/// The longest time for which segments wait while many pass.
+const SEEN_LATE: Span = Span::from_ms(1);
 /// The number of timers that are handled before packets have their turn.
 const TIMERS: usize = 64;
 /// The number of times that one source is read before the others have their turn.
@@ -67,9 +74,7 @@ impl Driver {
     pub fn open(setup: &Setup) -> Result<Driver, IoError> {
         let nic = Nic::open(&setup.interface)?;
         // A credit that leaves late cannot be made up for: on a busy machine half of the throughput depends on this.
-        if let Err(errno) = sys::raise_priority() {
-            tracing::warn!(%errno, "the daemon stays at its priority, and is late where other programs are busy");
-        }
+        raise_priority(setup.priority);
         // The default slack of 50 us is more than the time between two credits at 1 Gbit/s.
         let _ = nix::sys::prctl::set_timerslack(1);
         let (copied, copying) = match setup.holds {
@@ -137,15 +142,13 @@ impl Driver {
             }
             let ready = self.wait(now, datapath.next_timeout().min(look_at))?;
             now = self.now();
-            self.load.start_round(now, self.frames.received + self.sniffer.seen + self.queue.counters.held);
+            let packets = self.frames.received + self.sniffer.seen + self.queue.counters.held;
+            self.load.start_round(now, packets, self.sniffer.seen);
             self.timers(datapath, now, actions);
-            if ready.frames || ready.segments {
-                let down = self.packets(datapath, now, ready, actions)?;
-                if down {
-                    look_at = now;
-                }
-                self.carry_out(actions);
+            if self.packets(datapath, now, ready, actions)? {
+                look_at = now;
             }
+            self.carry_out(actions);
             if ready.held {
                 self.held(datapath, now, up, actions)?;
             }
@@ -170,9 +173,15 @@ impl Driver {
 
     /// Waits until a socket has something to read or `until` is reached.
     fn wait(&self, now: Time, until: Time) -> Result<Ready, IoError> {
-        let mut sockets = [self.frames.fd(), self.sniffer.fd(), self.queue.fd()]
-            .map(|socket| PollFd::new(socket, PollFlags::POLLIN));
-        match ppoll(&mut sockets, Some(timespec(until.saturating_since(now))), None) {
+        let mut time = until.saturating_since(now);
+        let urgent = self.sniffer.urgent().filter(|_| time <= SEEN_WITH_TIMER || self.load.many_are_seen());
+        if urgent.is_some() {
+            time = time.min(SEEN_LATE);
+        }
+        let seen = urgent.unwrap_or(self.sniffer.fd());
+        let mut sockets =
+            [self.frames.fd(), seen, self.queue.fd()].map(|socket| PollFd::new(socket, PollFlags::POLLIN));
+        match ppoll(&mut sockets, Some(timespec(time)), None) {
             Ok(_) => {}
             Err(Errno::EINTR) => return Ok(Ready::default()),
             Err(errno) => return Err(IoError::Socket { what: "cannot wait for packets", errno }),
@@ -183,7 +192,8 @@ impl Driver {
 
     /// Hands over what came by the packet sockets. Returns true if the NIC is down.
     ///
-    /// Segments go first: a request may follow closely on the SYN of its connection.
+    /// Segments go first: a request may follow closely on the SYN of its connection. They may have waited, so they are looked for in
+    /// each round, which costs no system call.
     fn packets(
         &mut self,
         datapath: &mut dyn Datapath,
@@ -206,13 +216,11 @@ impl Driver {
             }
             Ok(())
         };
-        if ready.segments {
-            read(&mut || {
-                self.sniffer.receive(|direction, segment, link| {
-                    datapath.handle_segment(direction, segment, link, now, actions);
-                })
-            })?;
-        }
+        read(&mut || {
+            self.sniffer.receive(ready.segments, |direction, segment, link| {
+                datapath.handle_segment(direction, segment, link, now, actions);
+            })
+        })?;
         if ready.frames {
             read(&mut || self.frames.receive(|frame| datapath.handle_frame(frame, now, actions)))?;
         }
@@ -269,6 +277,14 @@ impl Driver {
         counter("socket_failures_total", failure, Some(("kind", "verdict_refused")), queue.refused);
         counter("link_downs_total", "Times that the link of the NIC went down.", None, self.downs);
     }
+}
+
+/// Gives the calling thread a priority, or the highest ordinary one if it may not have that.
+fn raise_priority(wanted: Priority) {
+    let Err(errno) = sys::raise_priority(wanted) else { return };
+    let is_high = wanted != Priority::High && sys::raise_priority(Priority::High).is_ok();
+    let has = if is_high { "high" } else { "usual" };
+    tracing::warn!(?wanted, has, %errno, "the daemon may not have its priority, and is late where other programs are busy");
 }
 
 /// Returns a span in the form in which the kernel wants it, rounded up.

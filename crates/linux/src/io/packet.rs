@@ -3,20 +3,26 @@
 use super::error::IoError;
 use super::filter;
 use super::nic::Nic;
+use super::ring::{PACKET_MAX, Ring};
 use super::sys;
 use super::sys::Batch;
 use crate::datapath::{Direction, FRAME_MAX, Frame, Link};
 use crate::wire::{Carrier, ETHERTYPE, MacAddr, Segment};
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, SockFlag, SockType, SockaddrIn, SockaddrIn6, SockaddrLike, bind, setsockopt, socket,
-    sockopt,
+    AddressFamily, MsgFlags, SockFlag, SockType, SockaddrIn, SockaddrIn6, SockaddrLike, bind, getsockopt,
+    recv, setsockopt, socket, sockopt,
 };
+use std::cell::Cell;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 const SOCKET_BUFFER: usize = 8 << 20;
 const BATCH: usize = 64;
+/// The packets that wait in a ring at most: of frames, and of segments that were seen. They take 4 and 8 MB.
+const FRAMES_MAX: usize = 16_384;
+const SEEN_MAX: usize = 32_768;
+const _: () = assert!(PACKET_MAX >= FRAME_MAX + 4 && PACKET_MAX >= filter::SNAP_LEN as usize);
 /// The number by which a packet socket names every EtherType (`ETH_P_ALL`).
 const EVERY_TYPE: u16 = 3;
 const ETHERNET_LEN: usize = 14;
@@ -35,6 +41,23 @@ pub(super) fn open(
     prepare(socket.as_fd()).map_err(&failed)?;
     sys::bind_packet(socket.as_fd(), index, ethertype).map_err(&failed)?;
     Ok(socket)
+}
+
+/// Opens a packet socket whose packets come by a ring of so many slots.
+fn open_with_ring(
+    index: u32,
+    ethertype: u16,
+    slots: usize,
+    prepare: impl Fn(BorrowedFd<'_>) -> Result<(), Errno>,
+) -> Result<(OwnedFd, Ring), IoError> {
+    let ring = Cell::new(None);
+    let socket = open(index, ethertype, |socket| {
+        prepare(socket)?;
+        ring.set(Some(Ring::new(socket, slots)?));
+        Ok(())
+    })?;
+    let ring = ring.into_inner().ok_or(Errno::EINVAL);
+    Ok((socket, ring.map_err(IoError::socket("cannot map the ring of a packet socket"))?))
 }
 
 /// What a receiving call tells besides its packets.
@@ -79,13 +102,31 @@ fn keep_port(nic: &Nic, port: u16) -> Result<OwnedFd, IoError> {
     }
 }
 
+/// Reads up to [`BATCH`] packets of a ring. `asked` says that its socket has something to read, or an error.
+fn read(
+    ring: &mut Ring,
+    socket: BorrowedFd<'_>,
+    asked: bool,
+    packet: impl FnMut(&[u8], u8),
+) -> Result<Received, Errno> {
+    match ring.read(BATCH, packet) {
+        BATCH => Ok(Received::More),
+        0 if asked => match getsockopt(&socket, sockopt::SocketError)? {
+            0 | libc::ENOBUFS => Ok(Received::All),
+            libc::ENETDOWN => Ok(Received::Down),
+            error => Err(Errno::from_raw(error)),
+        },
+        _ => Ok(Received::All),
+    }
+}
+
 /// The socket of control frames.
 pub(super) struct FrameSocket {
+    ring: Ring,
     socket: OwnedFd,
     /// The socket that keeps the UDP port, so that the kernel doesn't answer that nobody listens there. What comes there is
     /// dropped, since the packet socket hears it.
     _port: Option<OwnedFd>,
-    batch: Batch,
     /// Frames that were received.
     pub received: u64,
     /// Frames that were sent.
@@ -96,11 +137,13 @@ pub(super) struct FrameSocket {
 
 impl FrameSocket {
     pub fn open(nic: &Nic, carrier: Carrier) -> Result<FrameSocket, IoError> {
-        let (socket, port) = match carrier {
-            Carrier::Ethernet => (open(nic.index(), ETHERTYPE, sys::bypass_qdisc)?, None),
+        let ((socket, ring), port) = match carrier {
+            Carrier::Ethernet => {
+                (open_with_ring(nic.index(), ETHERTYPE, FRAMES_MAX, sys::bypass_qdisc)?, None)
+            }
             Carrier::Udp(port) => {
                 let program = filter::datagrams(port.get());
-                let socket = open(nic.index(), EVERY_TYPE, |socket| {
+                let socket = open_with_ring(nic.index(), EVERY_TYPE, FRAMES_MAX, |socket| {
                     sys::bypass_qdisc(socket)?;
                     sys::ignore_outgoing(socket)?;
                     sys::attach_filter(socket, &program)
@@ -108,25 +151,23 @@ impl FrameSocket {
                 (socket, Some(keep_port(nic, port.get())?))
             }
         };
-        // A frame that is longer than ours is cut off, and harmless so.
-        let batch = Batch::new(BATCH, FRAME_MAX + 4);
-        Ok(FrameSocket { socket, _port: port, batch, received: 0, sent: 0, unsent: 0 })
+        // A frame that is longer than the room for it is cut off, and harmless so.
+        Ok(FrameSocket { ring, socket, _port: port, received: 0, sent: 0, unsent: 0 })
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// Receives frames and hands each to `frame`.
+    /// Receives frames and hands each to `frame`. The socket must be ready.
     pub fn receive(&mut self, mut frame: impl FnMut(&[u8])) -> Result<Received, Errno> {
-        let received = receive(&mut self.batch, self.socket.as_fd())?;
-        for (bytes, kind) in self.batch.packets() {
+        let FrameSocket { ring, socket, received, .. } = self;
+        read(ring, socket.as_fd(), true, |bytes, kind| {
             if kind != libc::PACKET_OTHERHOST && kind != libc::PACKET_OUTGOING {
-                self.received += 1;
+                *received += 1;
                 frame(bytes);
             }
-        }
-        Ok(received)
+        })
     }
 
     /// Sends frames in order. One that the kernel does not take is lost, as on a link.
@@ -150,8 +191,10 @@ impl FrameSocket {
 
 /// The socket that sees the headers of TCP segments.
 pub(super) struct Sniffer {
+    ring: Ring,
     socket: OwnedFd,
-    batch: Batch,
+    /// A second socket, which has something to read when a connection is opened from here.
+    opening: Option<OwnedFd>,
     /// Segments that were seen.
     pub seen: u64,
 }
@@ -159,23 +202,46 @@ pub(super) struct Sniffer {
 impl Sniffer {
     pub fn open(index: u32, holds: filter::Holds, ipv6: bool) -> Result<Sniffer, IoError> {
         let program = filter::sniffed(holds, ipv6);
-        let socket = open(index, EVERY_TYPE, |socket| sys::attach_filter(socket, &program))?;
-        Ok(Sniffer { socket, batch: Batch::new(BATCH, filter::SNAP_LEN as usize), seen: 0 })
+        let (socket, ring) =
+            open_with_ring(index, EVERY_TYPE, SEEN_MAX, |socket| sys::attach_filter(socket, &program))?;
+        // What PAC does hangs on the data that arrives, so it is told of each segment at once.
+        let opening = match holds {
+            filter::Holds::Acks { .. } => None,
+            filter::Holds::Data => {
+                let program = filter::opens(ipv6);
+                Some(open(index, EVERY_TYPE, |socket| sys::attach_filter(socket, &program))?)
+            }
+        };
+        Ok(Sniffer { ring, socket, opening, seen: 0 })
     }
 
+    /// Returns the socket that has something to read as soon as a segment was seen.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// Receives headers and hands each to `segment`. What is no TCP segment is left out.
-    pub fn receive(&mut self, mut segment: impl FnMut(Direction, &Segment, Link)) -> Result<Received, Errno> {
-        let received = receive(&mut self.batch, self.socket.as_fd())?;
-        for (bytes, kind) in self.batch.packets() {
-            let Some((ethernet, packet)) = bytes.split_at_checked(ETHERNET_LEN) else { continue };
-            let Ok(header) = Segment::parse(packet) else { continue };
+    /// Returns the socket that has something to read as soon as a segment was seen that must not wait; `None` if no segment may.
+    pub fn urgent(&self) -> Option<BorrowedFd<'_>> {
+        self.opening.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Receives headers and hands each to `segment`. What is no TCP segment is left out. `ready` says that a socket is ready.
+    pub fn receive(
+        &mut self,
+        ready: bool,
+        mut segment: impl FnMut(Direction, &Segment, Link),
+    ) -> Result<Received, Errno> {
+        if ready && let Some(opening) = &self.opening {
+            // It only wakes the loop: the ring has the same segments, in their order among all others.
+            while recv(opening.as_raw_fd(), &mut [0; 1], MsgFlags::MSG_DONTWAIT).is_ok() {}
+        }
+        let Sniffer { ring, socket, seen, .. } = self;
+        read(ring, socket.as_fd(), ready, |bytes, kind| {
+            let Some((ethernet, packet)) = bytes.split_at_checked(ETHERNET_LEN) else { return };
+            let Ok(header) = Segment::parse(packet) else { return };
             let mac =
                 |at: usize| ethernet[at..].first_chunk().map_or(MacAddr::default(), |mac| MacAddr(*mac));
-            self.seen += 1;
+            *seen += 1;
             let (to, from) = (mac(0), mac(6));
             match kind {
                 libc::PACKET_OUTGOING => {
@@ -183,7 +249,6 @@ impl Sniffer {
                 }
                 _ => segment(Direction::Incoming, &header, Link { local: to, peer: from }),
             }
-        }
-        Ok(received)
+        })
     }
 }

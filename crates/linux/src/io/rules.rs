@@ -121,6 +121,7 @@ mod tests {
             holds: Holds::Acks { syn_acks: true, requests: false },
             ipv6: None,
             carrier: Carrier::Ethernet,
+            priority: crate::io::Priority::High,
         };
         let plan = plan("iptables-legacy", &setup);
         let [step] = &plan.steps[..] else { panic!("one rule is enough: {plan:?}") };
@@ -139,7 +140,8 @@ mod tests {
     fn a_machine_with_ipv6_gets_a_second_rule_with_a_program_of_its_own_and_the_same_queue() {
         let ipv6 = Some("ip6tables-nft".to_string());
         let (interface, carrier) = ("eth0".to_string(), Carrier::Ethernet);
-        let setup = Setup { interface, queue: 9, holds: Holds::Data, ipv6, carrier };
+        let priority = crate::io::Priority::High;
+        let setup = Setup { interface, queue: 9, holds: Holds::Data, ipv6, carrier, priority };
         let plan = plan("iptables-nft", &setup);
         let [four, six] = &plan.steps[..] else { panic!("one rule for each version of IP: {plan:?}") };
         assert_eq!(six.purpose, "Queue 9 holds outgoing TCP data of eth0 over IPv6.");

@@ -7,7 +7,12 @@ use std::ffi::{c_int, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Sets an option of a socket to a plain number or structure.
-fn set_option<T: Copy>(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &T) -> Result<(), Errno> {
+pub(super) fn set_option<T: Copy>(
+    socket: BorrowedFd<'_>,
+    level: c_int,
+    name: c_int,
+    value: &T,
+) -> Result<(), Errno> {
     let len = size_of::<T>() as libc::socklen_t;
     // SAFETY: the pointer and the length describe `value`, which outlives the call; the kernel only reads it.
     #[allow(unsafe_code)] // nix has none of the options that we set.
@@ -74,6 +79,8 @@ pub(super) struct Batch {
     addresses: Vec<libc::sockaddr_ll>,
     vectors: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
+    /// The number of headers, from the first, that the kernel may have written to since they were filled.
+    written: usize,
 }
 
 impl Batch {
@@ -90,6 +97,7 @@ impl Batch {
             addresses: vec![address; count],
             vectors: vec![vector; count],
             headers: vec![header; count],
+            written: count,
         }
     }
 
@@ -97,7 +105,8 @@ impl Batch {
     pub fn receive(&mut self, socket: BorrowedFd<'_>) -> Result<usize, Errno> {
         self.filled.clear();
         let parts = self.bytes.chunks_exact_mut(self.slot).zip(&mut self.vectors);
-        for (((bytes, vector), address), header) in parts.zip(&mut self.addresses).zip(&mut self.headers) {
+        let parts = parts.zip(&mut self.addresses).zip(&mut self.headers);
+        for (((bytes, vector), address), header) in parts.take(self.written) {
             vector.iov_base = bytes.as_mut_ptr().cast();
             vector.iov_len = bytes.len();
             header.msg_hdr.msg_name = std::ptr::from_mut(address).cast();
@@ -107,8 +116,9 @@ impl Batch {
             header.msg_len = 0;
         }
         let count = self.headers.len() as u32;
-        // SAFETY: each of the `count` headers was filled above with pointers into vectors of `self`, which live and do
-        // not move during the call, and with the lengths of what they point to.
+        // SAFETY: each of the `count` headers was filled, above or by an earlier call, with pointers into vectors of `self`,
+        // which live, never grow, and do not move, and with the lengths of what they point to. The kernel writes to
+        // headers that it returns, and to the next one if it fails there; those are filled anew.
         #[allow(unsafe_code)] // nix's recvmmsg allocates for every packet.
         let received = unsafe {
             libc::recvmmsg(
@@ -119,6 +129,7 @@ impl Batch {
                 std::ptr::null_mut(),
             )
         };
+        self.written = usize::try_from(received).map_or(1, |received| (received + 1).min(self.headers.len()));
         let received = Errno::result(received)? as usize;
         for (header, address) in self.headers[..received].iter().zip(&self.addresses) {
             self.filled.push(((header.msg_len as usize).min(self.slot), address.sll_pkttype));
@@ -158,12 +169,21 @@ pub(super) fn send_frames(socket: BorrowedFd<'_>, frames: &[Frame]) -> Result<us
     Errno::result(sent).map(|sent| sent as usize)
 }
 
-/// Gives the calling thread the highest ordinary priority, and what it starts later the usual one if that may be. Needs
-/// CAP_SYS_NICE, or this priority beforehand.
+/// The priority of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Priority {
+    /// The lowest real-time priority (`SCHED_FIFO`): the thread runs before all ordinary ones, up to the share of a processor that the
+    /// kernel allows to such threads (95 % by default).
+    Realtime,
+    /// The highest ordinary priority, with short slices.
+    High,
+}
+
+/// Gives the calling thread a priority, and what it starts later the usual one. Both need CAP_SYS_NICE, or the priority beforehand.
 ///
-/// The thread also asks for the processor in slices of 100 us. From Linux 6.12 on, a thread with shorter slices waits
-/// less for others when it wakes up; earlier kernels ignore the wish.
-pub(super) fn raise_priority() -> Result<(), Errno> {
+/// At high priority the thread also asks for the processor in slices of 100 us. From Linux 6.12 on, a thread with shorter slices
+/// waits less for others when it wakes up; earlier kernels ignore the wish.
+pub(super) fn raise_priority(priority: Priority) -> Result<(), Errno> {
     const HIGHEST: c_int = -20;
     /// `struct sched_attr` in its first version (sched_setattr(2)).
     #[repr(C)]
@@ -177,7 +197,7 @@ pub(super) fn raise_priority() -> Result<(), Errno> {
         deadline_ns: u64,
         period_ns: u64,
     }
-    let attributes = Attributes {
+    let ordinary = Attributes {
         size: size_of::<Attributes>() as u32,
         policy: libc::SCHED_OTHER as u32,
         flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
@@ -187,13 +207,22 @@ pub(super) fn raise_priority() -> Result<(), Errno> {
         deadline_ns: 0,
         period_ns: 0,
     };
-    // SAFETY: the first call has no pointers; the second one reads `attributes`, which outlives it and has the size that
-    // it says.
+    let realtime =
+        Attributes { policy: libc::SCHED_FIFO as u32, nice: 0, priority: 1, runtime_ns: 0, ..ordinary };
+    // SAFETY: the calls read the attributes, which outlive them and have the size that they say, or have no pointers.
     #[allow(unsafe_code)] // nix has neither call.
     unsafe {
+        if priority == Priority::Realtime {
+            // Under systemd a unit begins with it, and may not ask for it.
+            if matches!(libc::sched_getscheduler(0), libc::SCHED_FIFO | libc::SCHED_RR) {
+                return Ok(());
+            }
+            return Errno::result(libc::syscall(libc::SYS_sched_setattr, 0, &raw const realtime, 0))
+                .map(drop);
+        }
         Errno::result(libc::setpriority(libc::PRIO_PROCESS, 0, HIGHEST))?;
-        // The unit file of systemd forbids this call; then threads that are started later run at high priority too.
-        libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0);
+        // A sandbox may forbid this call; then threads that are started later run at high priority too.
+        libc::syscall(libc::SYS_sched_setattr, 0, &raw const ordinary, 0);
     }
     Ok(())
 }

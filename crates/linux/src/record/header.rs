@@ -4,7 +4,7 @@ use super::bytes::{RecordError, Source};
 use crate::host::{Host, HostConfig, HostParams};
 use crate::wire::{Carrier, MacAddr};
 use clearway_schema::Declared;
-use clearway_units::Rate;
+use clearway_units::{Rate, Span};
 use std::fmt::Write as _;
 use std::io::Read;
 
@@ -95,8 +95,8 @@ impl Header {
         let seed = word("seed")?.trim_start_matches("0x");
         let seed = u64::from_str_radix(seed, 16).map_err(|error| format!("seed: {error}"))?;
         let mut transport = HostConfig::transport(word("transport")?).map_err(|error| error.to_string())?;
-        // Daemons before this setting kept nothing of a credit.
-        let mut params = HostParams { leftover: 0, ..HostParams::default() };
+        // Daemons before these settings kept nothing of a credit, and let packets wait.
+        let mut params = HostParams { leftover: 0, wait_max: Span::ZERO, ..HostParams::default() };
         for Line { table, key, value } in &lines {
             match *table {
                 PARAMETERS => transport.set(key, *value),

@@ -75,6 +75,16 @@ choice! {
     }
 }
 
+choice! {
+    /// The priority of the daemon among the programs of the machine.
+    pub enum Priority {
+        /// Before all ordinary programs (SCHED_FIFO).
+        Realtime = "realtime",
+        /// The highest of ordinary programs (nice -20).
+        High = "high",
+    }
+}
+
 declare! {
     /// Settings of every daemon.
     pub struct ServiceSettings {
@@ -108,6 +118,8 @@ declare! {
         control: ControlCarrier = "ethernet" from "ExpressPass sec. 3.1: credits of 84 bytes";
         /// The UDP port of control frames at all hosts, with `control = "udp"`.
         control_port: u32 = "1021" in "1" to "65535" from "RFC 4727: for experiments";
+        /// The priority of the daemon: "realtime", before all ordinary programs, up to the share of a processor that the kernel allows (95 %); "high", the highest of ordinary programs. A daemon that may not have the first takes the second.
+        priority: Priority = "realtime" from "our choice: a credit that leaves late cannot be made up for";
         /// The file, not there yet, to which everything that happens to the protocol is recorded, for `clearwayd replay`. It holds the secret of the cookies.
         record: Option<String> = none;
         ..service: ServiceSettings;
@@ -127,6 +139,8 @@ declare! {
         queue: u32 = "5" in "0" to "65535" from "our choice";
         /// What becomes of the offloads TSO, GSO, GRO and LRO that are on: "off" switches them off and on again at the end; "keep" leaves them.
         offloads: Offloads = "keep" from "our choice: PAC counts bytes, which offloads do not change";
+        /// The priority of the daemon: "realtime", before all ordinary programs, up to the share of a processor that the kernel allows (95 %); "high", the highest of ordinary programs. A daemon that may not have the first takes the second.
+        priority: Priority = "realtime" from "our choice: a credit that leaves late cannot be made up for";
         ..service: ServiceSettings;
     }
 }

@@ -189,3 +189,43 @@ fn a_flow_is_forgotten_at_its_age_and_not_before() {
     assert_eq!(net.metric(0, "flows_aged_total", ""), 1.0);
     assert_eq!(net.host(1).receivers.len(), 1, "the age is 60 s there");
 }
+
+#[test]
+fn packets_that_would_wait_too_long_for_their_credits_are_dropped_and_the_others_leave_in_time() {
+    // A credit of the whole NIC comes every 129.76 us, so 770 of them take 100 ms.
+    for (wait_max, kept) in
+        [(ms(100), 700..=790), (ms(20), 130..=170), (ms(1), 16..=20), (Span::ZERO, 2000..=2004)]
+    {
+        let mut net = with(2, 0, |params| params.wait_max = wait_max);
+        let flow = net.open(0, 1, 1000, 400);
+        net.run_for(ms(40));
+        for _ in 0..2000 {
+            net.hold(0, flow, ACK, 1448);
+        }
+        let (held, dropped) = (net.nodes[0].held.len(), net.metric(0, "packets_dropped_total", ""));
+        assert!(kept.contains(&held), "{held} with {wait_max}");
+        assert_eq!(dropped, 2000.0 - (held - 4) as f64);
+        net.nodes[0].longest_hold = Span::ZERO;
+        net.run_for(ms(400));
+        let longest = net.nodes[0].longest_hold;
+        assert!(
+            wait_max.is_zero() || longest <= wait_max.max(ms(3)).mul_f64(1.1),
+            "{longest} with {wait_max}"
+        );
+        assert!(net.nodes[0].held.is_empty());
+        let left = net.metric(0, "credits_used_total", "");
+        assert_eq!(left, net.nodes[0].sources[flow].sent as f64 - dropped, "nothing left without a credit");
+    }
+}
+
+#[test]
+fn packets_of_a_flow_wait_while_the_pace_of_its_credits_is_unknown() {
+    let mut net = with(2, 0, |params| params.wait_max = us(1));
+    let flow = net.open(0, 1, 1000, 4);
+    for _ in 0..100 {
+        net.hold(0, flow, ACK, 1448);
+    }
+    net.run_for(ms(100));
+    assert_eq!(net.metric(0, "packets_dropped_total", ""), 0.0);
+    assert_eq!(net.metric(0, "credits_used_total", ""), 104.0);
+}

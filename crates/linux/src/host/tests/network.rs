@@ -289,7 +289,9 @@ impl Net {
             if segment.ecn != Ecn::NotCapable && self.rng.unit() < self.way.marks {
                 segment.ecn = Ecn::Marked;
             }
-            self.post(Event::Segment(to, segment));
+            if verdict != Verdict::Drop {
+                self.post(Event::Segment(to, segment));
+            }
             // TCP notices at the latest by its timer that the packet is gone.
             self.schedule(self.way.delay * 2, Event::Acked(node, at));
         }

@@ -38,9 +38,14 @@ impl HostJob {
             Err(Error::Unknown { .. }) => transport.set(key, value),
             result => result,
         })?;
-        let carrier = settings.control.at(settings.control_port);
-        let (interface, queue) = (settings.dev.to_string(), settings.queue as u16);
-        let setup = Setup { interface, queue, holds: Holds::Data, ipv6: None, carrier };
+        let setup = Setup {
+            interface: settings.dev.to_string(),
+            queue: settings.queue as u16,
+            holds: Holds::Data,
+            ipv6: None,
+            carrier: settings.control.at(settings.control_port),
+            priority: settings.priority.into(),
+        };
         Ok(HostJob { settings, transport, params, setup, found: None, driver: None, recording: None })
     }
 

@@ -1,8 +1,8 @@
 //! The NIC of a daemon: what the settings say of it, and what it is found to be.
 
-use crate::io::{LinkState, NicReport, Setup, check, ip6tables, rules};
+use crate::io::{LinkState, NicReport, Priority, Setup, check, ip6tables, rules};
 use crate::rules::Plan;
-use crate::service::settings::Offloads;
+use crate::service::settings::{self, Offloads};
 use clearway_schema::Auto;
 use clearway_units::Rate;
 
@@ -36,12 +36,28 @@ pub fn find(dev: &str, rate: Auto<Rate>, mtu: Auto<u32>) -> Result<Found, String
     Ok(Found { report, rate, mtu })
 }
 
+impl From<settings::Priority> for Priority {
+    fn from(priority: settings::Priority) -> Priority {
+        match priority {
+            settings::Priority::Realtime => Priority::Realtime,
+            settings::Priority::High => Priority::High,
+        }
+    }
+}
+
+/// Returns the congestion control of TCP in this network namespace, which goes on beneath the daemon.
+fn underneath() -> String {
+    let name = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
+    name.map_or_else(|_| "unknown".to_owned(), |name| name.trim().to_owned())
+}
+
 impl Found {
     /// Returns the rules of a daemon that holds packets of this NIC, and says in the logs what the NIC is. Completes `setup` with
     /// the program that sets the rule for IPv6.
     pub fn plan(&self, setup: &mut Setup, offloads: Offloads) -> Result<Plan, String> {
         let NicReport { interface, address, .. } = &self.report;
-        tracing::info!(dev = interface, %address, rate = %self.rate, mtu = self.mtu, "NIC");
+        let tcp = underneath();
+        tracing::info!(dev = interface, %address, rate = %self.rate, mtu = self.mtu, tcp, "NIC");
         if self.report.state == LinkState::Down {
             tracing::warn!(dev = interface, "the link is down; packets pass until it is up");
         }
