@@ -6,6 +6,7 @@
 use clearway_linux::datapath::Stamp;
 use clearway_linux::wire::{Control, Segment};
 use libfuzzer_sys::fuzz_target;
+use std::num::NonZeroU16;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok((from, to, control)) = Control::parse(bytes) {
@@ -14,6 +15,11 @@ fuzz_target!(|bytes: &[u8]| {
         canonical[16] &= 1;
         canonical[17] = 0;
         assert_eq!(written[..], canonical[..]);
+    }
+    let port = NonZeroU16::new(1021).expect("a port");
+    if let Ok((from, to, control)) = Control::parse_datagram(bytes, port) {
+        let written = control.to_datagram(from, to, port);
+        assert_eq!(Control::parse_datagram(&written, port), Ok((from, to, control)));
     }
     let Ok(segment) = Segment::parse(bytes) else { return };
     assert!(segment.payload <= segment.ip_len - if segment.flow.is_ipv6() { 60 } else { 40 });

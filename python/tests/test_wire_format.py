@@ -234,3 +234,35 @@ def test_scheduled_data_over_ipv6_shows_the_credit_that_it_spends(tmp_path: Path
         kind,
         kind,
     ]
+
+
+def datagram(frame: bytes, ipv6: bool) -> bytes:
+    """The fields of a control frame in a UDP datagram to port 1021."""
+    body = frame[14:60] + bytes(0 if ipv6 else 20)
+    udp = struct.pack("!HHHH", 1021, 1021, 8 + len(body), 0) + body
+    if ipv6:
+        header = struct.pack("!IHBB", 6 << 28 | 11 << 22, len(udp), 17, 64) + SOURCE6 + DESTINATION6
+        return LINK + b"\x86\xdd" + header + udp
+    header = struct.pack("!BBHHHBBH", 0x45, 11 << 2, 20 + len(udp), 0, 0x4000, 64, 17, 0) + SOURCE + DESTINATION
+    return LINK + b"\x08\x00" + header + udp
+
+
+def test_control_frames_over_udp_are_dissected_by_their_port(tmp_path: Path) -> None:
+    frames = [
+        datagram(control("credit-request", 1, 100, 1500), ipv6=False),
+        datagram(control6("credit-request", 1, 100, 1500), ipv6=True),
+        datagram(control6("credit", 11, 22), ipv6=True),
+    ]
+    assert {len(frame) for frame in frames} == {108}
+    fields = [
+        "clearway.kind",
+        "clearway.version",
+        "clearway.flow.source",
+        "clearway.flow.source_low",
+        "clearway.number",
+    ]
+    request, request6, credit = dissect(frames, tmp_path, [*fields, "ip.dsfield.dscp", "_ws.lua.text"])
+    kind = {"clearway.kind": "credit-request"}
+    assert request == {**kind, "clearway.version": "2", "clearway.flow.source": "10.0.0.2", "ip.dsfield.dscp": "11"}
+    assert request6 == {**kind, "clearway.version": "3", "clearway.flow.source_low": "00:00:00:02"}
+    assert credit["clearway.number"] == "11"

@@ -45,10 +45,10 @@ const SEGMENT6: &[u8] =
     b"\x60\0\0\0\0\x24\x06\x40\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02\
     \x04\xd2\x16\x2e\0\0\0\x01\0\0\0\x02\x80\x10\x01\0\0\0\0\0\x01\x01\x08\x0a\0\0\0\x07\0\0\0\x08data";
 
-/// A credit or another frame for the flow of a segment.
-fn frame(kind: Kind, segment: &[u8]) -> Vec<u8> {
+/// A credit or another control for the flow of a segment.
+fn control(kind: Kind, segment: &[u8]) -> Control {
     let segment = Segment::parse(segment).expect("a segment");
-    let control = Control {
+    Control {
         kind,
         flow: segment.flow,
         session: 7,
@@ -57,8 +57,20 @@ fn frame(kind: Kind, segment: &[u8]) -> Vec<u8> {
         value: 3,
         mtu: 1500,
         wants_ecn: true,
-    };
-    control.to_frame(MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2])).to_vec()
+    }
+}
+
+const MACS: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2])];
+
+/// The same as a frame straight over Ethernet.
+fn frame(kind: Kind, segment: &[u8]) -> Vec<u8> {
+    control(kind, segment).to_frame(MACS[0], MACS[1]).to_vec()
+}
+
+/// The same in a datagram.
+fn datagram(kind: Kind, segment: &[u8]) -> Vec<u8> {
+    let port = std::num::NonZeroU16::new(1021).expect("a port");
+    control(kind, segment).to_datagram(MACS[0], MACS[1], port).to_vec()
 }
 
 /// Random bytes, or a credit, a request or a segment with some of its bytes changed.
@@ -67,6 +79,7 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
     let mut true_ones = vec![SEGMENT.to_vec(), SEGMENT6.to_vec()];
     for segment in [SEGMENT, SEGMENT6] {
         true_ones.extend([Kind::Credit, Kind::Request].map(|kind| frame(kind, segment)));
+        true_ones.push(datagram(Kind::Credit, segment));
     }
     let changed = (prop::sample::select(true_ones), changes);
     let changed = changed.prop_map(|(mut bytes, changes)| {

@@ -11,6 +11,7 @@ local VERSION = 1
 local VERSION_LINUX = 2
 local VERSION_IPV6 = 3
 local ETHERTYPE = 0x88b5 -- IEEE 802's first EtherType for local experiments
+local UDP_PORT = 1021 -- of control frames over UDP: RFC 4727 leaves it to experiments
 local ROCE_PORT = 4791
 local MAGIC = 0x4357 -- "CW"
 local SCHEDULED = 3 -- the differentiated services codepoint of data that spends a credit on Linux
@@ -204,15 +205,20 @@ end
 local function bracketed(text) return "[" .. text .. "]" end
 local function lower(range) return string.format("[..:%x:%x]", range(0, 2):uint(), range(2, 2):uint()) end
 
+-- True if a control frame of IPv6 has both addresses whole: all but credits have, unless they travel over UDP.
+local function is_whole(buffer, pinfo)
+  return buffer(0, 1):uint() == VERSION_IPV6 and buffer(1, 1):uint() ~= CREDIT and pinfo.dst_port ~= UDP_PORT
+end
+
 -- Shows the addresses of the flow in a control frame, and returns them as texts.
-local function add_addresses(buffer, subtree, is_ipv6)
+local function add_addresses(buffer, pinfo, subtree, is_ipv6)
   local source, destination = buffer(8, 4), buffer(12, 4)
   if not is_ipv6 then
     subtree:add(fields.source, source)
     subtree:add(fields.destination, destination)
     return tostring(source:ipv4()), tostring(destination:ipv4())
   end
-  if buffer(1, 1):uint() == CREDIT then
+  if not is_whole(buffer, pinfo) then
     subtree:add(fields.source_low, source)
     subtree:add(fields.destination_low, destination)
     return lower(source), lower(destination)
@@ -235,7 +241,7 @@ local function dissect_control(buffer, pinfo, subtree, kind)
   subtree:add(fields.kind, buffer(1, 1), kind[1])
   if kind[1] == "accept" then subtree:add(fields.wants_ecn, buffer(2, 1)) end
   subtree:add(fields.session, buffer(4, 4))
-  local source, destination = add_addresses(buffer, subtree, is_ipv6)
+  local source, destination = add_addresses(buffer, pinfo, subtree, is_ipv6)
   subtree:add(fields.source_port, buffer(16, 2))
   subtree:add(fields.destination_port, buffer(18, 2))
   subtree:add(fields.cookie, buffer(20, 8))
@@ -267,7 +273,7 @@ function clearway.dissector(buffer, pinfo, tree)
   local version = VERSIONS[buffer(0, 1):uint()]
   local length = version and version[1] or 2
   if buffer:len() < length then return 0 end
-  if buffer(0, 1):uint() == VERSION_IPV6 and CONTROLS[buffer(1, 1):uint()] and buffer(1, 1):uint() ~= CREDIT then
+  if CONTROLS[buffer(1, 1):uint()] and is_whole(buffer, pinfo) then
     length = CONTROL_LEN + 2 * UPPER_LEN
     if buffer:len() < length then return 0 end
   end
@@ -289,6 +295,7 @@ function clearway.init()
 end
 
 DissectorTable.get("ethertype"):add(ETHERTYPE, clearway)
+DissectorTable.get("udp.port"):add(UDP_PORT, clearway)
 
 -- The parts of ours in packets of TCP and RoCEv2 are read after Wireshark's own dissectors have named the rest. The bytes
 -- are found from the start of the frame: Ethernet, IPv4 without options or IPv6 without extension headers, and the header
