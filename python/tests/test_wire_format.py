@@ -237,9 +237,9 @@ def test_scheduled_data_over_ipv6_shows_the_credit_that_it_spends(tmp_path: Path
 
 
 def datagram(frame: bytes, ipv6: bool) -> bytes:
-    """The fields of a control frame in a UDP datagram to port 1021."""
+    """The fields of a control frame in a UDP datagram to port 61021."""
     body = frame[14:60] + bytes(0 if ipv6 else 20)
-    udp = struct.pack("!HHHH", 1021, 1021, 8 + len(body), 0) + body
+    udp = struct.pack("!HHHH", 61021, 61021, 8 + len(body), 0) + body
     if ipv6:
         header = struct.pack("!IHBB", 6 << 28 | 11 << 22, len(udp), 17, 64) + SOURCE6 + DESTINATION6
         return LINK + b"\x86\xdd" + header + udp

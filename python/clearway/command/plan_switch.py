@@ -47,7 +47,7 @@ ENDINGS = {"linux-tc": "sh", "sonic": "json"}
     help="linux-tc: how control frames of Clearway's hosts travel, as `clearwayd host --control` says.",
 )
 @click.option(
-    "--control-port", type=click.IntRange(1, 65535), default=1021, show_default=True, help="linux-tc: their UDP port."
+    "--control-port", type=click.IntRange(1, 65535), default=61021, show_default=True, help="linux-tc: their UDP port."
 )
 @click.option("--pfc/--no-pfc", default=None, help="sonic: flow control.  [default: if the scenario has it]")
 @click.option(

@@ -233,11 +233,16 @@ def test_only_two_capabilities_are_kept(start: Start, words: tuple[str, ...]) ->
         assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
 
 
-@pytest.mark.parametrize("name", ["clearwayd@.service", "clearwayd-switch.service"])
-def test_the_capabilities_of_the_unit_file_are_enough(net: Network, clearwayd: str, start: Start, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [("clearwayd@.service", ()), ("clearwayd@.service", ("--control", "udp")), ("clearwayd-switch.service", ())],
+)
+def test_the_capabilities_of_the_unit_file_are_enough(
+    net: Network, clearwayd: str, start: Start, name: str, more: tuple[str, ...]
+) -> None:
     if why := lacking("setpriv"):
         pytest.skip(why)
-    words: tuple[str, ...] = HOST
+    words: tuple[str, ...] = (*HOST, *more)
     if "switch" in name:
         words = ("switch", "--ports", "eth0", "--rate", "100Mbps", "--ecn", "20")
         net.hosts[0].run("tc", "qdisc", "del", "dev", "eth0", "root")

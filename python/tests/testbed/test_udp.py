@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 import time
 
 import pytest
 
-from clearway.testbed import Host, Network
+from clearway.testbed import Host, Network, TestbedError
 from clearway.testbed.exchange import Exchange
 from clearway.testbed.namespace import wait_until
-from testbed.attacks import STALL_S, both, log, stats
+from clearway.testbed.sockets import open_socket
+from testbed.attacks import HOST, STALL_S, both, log, stats
 from testbed.conftest import Build
 from testbed.test_ipv6 import SIZE, credited_share, rate
 
@@ -64,7 +66,7 @@ def test_a_router_forwards_credits_and_scheduled_data_between_two_networks(route
     assert came["data_received_total"] > 0.99 * stats(daemons[0])["credits_used_total"]
     # The kernel takes part in no datagram: the daemon keeps the port, and reads them from the wire.
     for host in (one, two):
-        assert "1021" in host.run("ss", "-Hulnp") + host.run("ss", "-H6ulnp")
+        assert "61021" in host.run("ss", "-Hulnp") + host.run("ss", "-H6ulnp")
 
 
 def test_frames_of_ethernet_do_not_pass_a_router_and_the_connection_is_plain_tcp(routed: Network) -> None:
@@ -97,6 +99,16 @@ def test_a_daemon_killed_behind_a_router_leaves_the_connection_alive(routed: Net
     wait_until(lambda: stats(daemons[0])["credits_used_total"] > used + 500, "credits flow again", 3.0, 0.1)
     assert moving.received < moving.size
     assert moving.wait().stall_s < STALL_S
+
+
+def test_a_udp_port_that_another_program_has_is_refused_with_what_would_be_right(build: Build) -> None:
+    (host, _) = build().hosts
+    with open_socket(host.namespace, socket.AF_INET6, socket.SOCK_DGRAM) as other:
+        other.bind(("::", 61021))
+        with pytest.raises(TestbedError, match=r"another program has it; choose another one .* with --control-port"):
+            host.daemon(*HOST, *UDP)
+        assert "NFQUEUE" not in host.run("iptables-save")
+        assert host.daemon(*HOST, *UDP, "--control-port", "1022").runs
 
 
 def test_a_switch_for_udp_gives_credits_of_both_versions_of_ip_their_class(build: Build) -> None:

@@ -31,6 +31,14 @@ pub enum IoError {
         /// The answer of the kernel.
         errno: Errno,
     },
+    /// The UDP port of control frames cannot be had.
+    #[error("UDP port {port} of control frames: {errno}{}", port_hint(*.errno))]
+    Port {
+        /// The port.
+        port: u16,
+        /// The answer of the kernel.
+        errno: Errno,
+    },
     /// No iptables on this machine can set the rule.
     #[error("no iptables can set the rule that holds packets; tried {0}")]
     NoIptables(String),
@@ -45,6 +53,17 @@ impl IoError {
 fn hint(errno: Errno) -> &'static str {
     match errno {
         Errno::EPERM | Errno::EACCES => " (clearwayd needs CAP_NET_ADMIN and CAP_NET_RAW)",
+        _ => "",
+    }
+}
+
+fn port_hint(errno: Errno) -> &'static str {
+    match errno {
+        Errno::EACCES => {
+            " (ports below 1024 need CAP_NET_BIND_SERVICE; choose another one at all hosts \
+             with --control-port)"
+        }
+        Errno::EADDRINUSE => " (another program has it; choose another one at all hosts with --control-port)",
         _ => "",
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn receive(batch: &mut Batch, socket: BorrowedFd<'_>) -> Result<Recei
 
 /// Binds a UDP port of a NIC for both versions of IP, or for IPv4 where the machine has no IPv6. Nothing is read from it.
 fn keep_port(nic: &Nic, port: u16) -> Result<OwnedFd, IoError> {
-    let failed = IoError::socket("cannot bind the UDP port of control frames (--control-port)");
+    let failed = |errno| IoError::Port { port, errno };
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let made = |family, address: &dyn SockaddrLike| {
         let socket = socket(family, SockType::Datagram, flags, None)?;

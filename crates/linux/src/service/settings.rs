@@ -117,7 +117,7 @@ declare! {
         /// The way in which requests, credits and their answers travel: "ethernet" straight over Ethernet, within one segment; "udp" in UDP datagrams, which routers forward. All hosts and switches of a network need the same.
         control: ControlCarrier = "ethernet" from "ExpressPass sec. 3.1: credits of 84 bytes";
         /// The UDP port of control frames at all hosts, with `control = "udp"`.
-        control_port: u32 = "1021" in "1" to "65535" from "RFC 4727: for experiments";
+        control_port: u32 = "61021" in "1" to "65535" from "RFC 6335: for private use, and above the ports that Linux chooses";
         /// The priority of the daemon: "realtime", before all ordinary programs, up to the share of a processor that the kernel allows (95 %); "high", the highest of ordinary programs. A daemon that may not have the first takes the second.
         priority: Priority = "realtime" from "our choice: a credit that leaves late cannot be made up for";
         /// The file, not there yet, to which everything that happens to the protocol is recorded, for `clearwayd replay`. It holds the secret of the cookies.
@@ -171,7 +171,7 @@ declare! {
         /// The way in which the control frames of hosts travel: "ethernet" or "udp", as at the hosts. Over UDP a credit takes 132 bytes of a link, and credits get 132 of 1670.
         control: ControlCarrier = "ethernet" from "ExpressPass sec. 3.1: credits of 84 bytes";
         /// The UDP port of control frames, with `control = "udp"`.
-        control_port: u32 = "1021" in "1" to "65535" from "RFC 4727: for experiments";
+        control_port: u32 = "61021" in "1" to "65535" from "RFC 6335: for private use, and above the ports that Linux chooses";
         /// The DSCP of credits that are IP packets of other hosts; our own tell by EtherType 0x88B5 or their UDP port whether they are credits.
         credit_dscp: Option<u32> = none in "0" to "63";
         ..service: ServiceSettings;
