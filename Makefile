@@ -66,7 +66,7 @@ test-slow: build clearwayd web ## Runs the slow tests that `make test` leaves ou
 	$(BIN)/pytest -n auto --dist loadfile --slow -m "slow and not testbed"
 	$(BIN)/pytest -n 0 --slow -m "slow and testbed" python/tests/testbed
 	FULL=1 $(MAKE) test-web
-	$(MAKE) site
+	$(MAKE) site tortoise
 	@echo "make test-slow: everything passed"
 
 test-testbed: build clearwayd ## Runs the tests of the daemon on network namespaces (as root; skipped otherwise).
