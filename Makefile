@@ -36,7 +36,7 @@ ENGINE := $(TARGET)/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-slow test-testbed soak test-full soak random mutants mutants-again fuzz fuzz-short tortoise deny msrv parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check clean
+.PHONY: help build clearwayd packages run test test-slow test-testbed test-packages soak test-full soak random mutants mutants-again fuzz fuzz-short tortoise deny msrv parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -48,6 +48,14 @@ clearwayd: ## Builds the daemon for Linux hosts and switches: target/release/cle
 	@tools/check-machine rust linker
 	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 	  cargo build --release --locked --quiet -p clearway-linux --bin clearwayd
+
+packages: clearwayd .venv/.packages ## Makes deb, rpm and container image of the daemon in dist/ (needs mmdebstrap; no network but PyPI and Debian's archive).
+	@tools/check-machine mmdebstrap
+	$(BIN)/python tools/packages
+
+.venv/.packages: .venv/bin/python pyproject.toml
+	$(BIN)/python tools/dependencies.py packages | xargs $(BIN)/python -m pip install --quiet --disable-pip-version-check
+	@touch $@
 
 run: build ## Runs the main job and writes out/report/index.html (40 s to two minutes once built).
 	@$(BIN)/clearway demo
@@ -63,14 +71,17 @@ test: build clearwayd ## Runs all tests, and says which it skipped and how to ha
 	@echo "make test: everything passed"
 
 test-slow: build clearwayd web ## Runs the slow tests that `make test` leaves out, those of the daemon (as root) and in both browsers among them.
-	$(BIN)/pytest -n auto --dist loadfile --slow -m "slow and not testbed"
+	$(BIN)/pytest -n auto --dist loadfile --slow -m "slow and not testbed and not packages"
 	$(BIN)/pytest -n 0 --slow -m "slow and testbed" python/tests/testbed
 	FULL=1 $(MAKE) test-web
-	$(MAKE) site
+	$(MAKE) site tortoise
 	@echo "make test-slow: everything passed"
 
 test-testbed: build clearwayd ## Runs the tests of the daemon on network namespaces (as root; skipped otherwise).
 	$(BIN)/pytest -n 0 --slow -m testbed python/tests/testbed
+
+test-packages: build packages ## Installs the packages of the daemon in fresh roots, and starts it there under systemd (as root; minutes).
+	$(BIN)/pytest -n 0 --slow -m packages python/tests/packages
 
 soak: build clearwayd ## Runs transfers for an hour while daemons are killed and links go down (as root).
 	@$(BIN)/clearway testbed run soak --scale 6
@@ -214,7 +225,7 @@ bpf: ## Compiles the BPF programs of the Linux datapath (needs clang 14); the ob
 # profile guides the wheel for this machine's own one, and the other is a plain build.
 WHEEL := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 wheel: web examples .venv/.dependencies .venv/.wheel $(call profile,wheel) ## Builds the wheels (manylinux_2_28, x86-64 and aarch64) into dist/ and checks that they install and run without a toolchain.
-	rm -rf dist
+	rm -f dist/*.whl
 	$(foreach target,$(WHEEL),$(if $(filter $(HOST),$(target)),$(call guide,wheel)) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 --target $(target) --out dist &&) tools/check-wheel dist $(if $(GUIDED),guided)
 
 # The examples, which a wheel takes from the package; in the repository the package finds them beside itself.

@@ -69,6 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "full: a long test, run with --full")
     config.addinivalue_line("markers", "testbed: a test as root on network namespaces, run with -m testbed -n 0")
+    config.addinivalue_line("markers", "packages: a test as root of the packages in dist, run by make test-packages")
     hear_ctrl_c()
 
 

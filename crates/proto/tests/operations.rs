@@ -236,3 +236,30 @@ fn the_transport_that_does_not_recover_delivers_all_where_nothing_is_lost() {
     pair.finish();
     assert_eq!(pair.flows[flow].sender.stats().data_packets, 1_000_000u64.div_ceil(1460));
 }
+
+/// A flow is closed while its last packet is repeated and it has no credit for the packet that would tell the end. The repeated packet
+/// tells it, and the receiver, which has all, pulls no more: so nothing must be left to send.
+#[test]
+fn a_flow_of_uec_ends_whose_repeated_data_told_the_end_before_a_credit_came_for_it() {
+    let transport = AnyTransport::by_name("uec").expect("a transport with credits");
+    let loss = 0.196_378_164_885_232_58;
+    let wire = Wire { loss, jitter: Span::from_us(6), duplicate: loss / 2.0, mark: loss, ..Wire::default() };
+    let network = Network {
+        instant: true,
+        established: true,
+        seed: 3_165_569_388_270_872_487,
+        to_receiver: wire.clone(),
+        to_sender: wire,
+        limit: Time::ZERO + Span::from_secs(10),
+        ..Network::default()
+    };
+    let steps = [
+        Step::Write(0, 160_142),
+        Step::Advance(Span::from_us(26_684)),
+        Step::Close(1),
+        Step::Next(Way::ToReceiver, Fate::Lose, 12),
+        Step::Write(0, 1460),
+        Step::Advance(Span::from_us(20_363)),
+    ];
+    play(&transport, &network, &steps).finish();
+}

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 /// The folders in which the tools are, for users whose `PATH` lacks those of the administrator.
-const FOLDERS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(crate) const FOLDERS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Runs a command and waits for its end. The error is one line that says why the command failed, with its own words.
 pub(super) fn run(command: &[String]) -> Result<(), String> {

@@ -13,6 +13,7 @@ mod step;
 mod undo;
 
 pub use cleanup::{Leftover, Outcome, cleanup};
+pub(crate) use command::FOLDERS;
 pub use journal::{Journal, RulesError};
 pub use namespace::Namespace;
 pub use plan::{Applied, Plan};

@@ -16,6 +16,7 @@ Examples:
   clearwayd switch --ports eth1,eth2 --rate 1Gbps            limits credits at the ports of a Linux bridge
   clearwayd settings host                                    all settings, and all parameters for --set
   clearwayd replay eth0.rec                                  the recording of `clearwayd host --record eth0.rec`
+  clearwayd doctor --dev eth0                                what this machine lacks for a host on eth0
   clearwayd stats --watch                                    live statistics of the daemons that run
   clearwayd cleanup                                          undoes the rules of daemons that were killed
 ";
@@ -54,6 +55,18 @@ pub fn command() -> Command {
             Command::new("settings")
                 .about("Lists every setting of a kind of daemon, and every parameter for its --set.")
                 .arg(Arg::new("kind").required(true).help("The kind of daemon: host, pac or switch.")),
+        )
+        .subcommand(
+            Command::new("doctor")
+                .about("Says what this machine lacks for a kind of daemon, and changes nothing. The exit status is 1 if anything is missing.")
+                .arg(Arg::new("kind").default_value("host").help("The kind of daemon: host, pac or switch."))
+                .arg(run_dir())
+                .arg(
+                    text("dev", "DEV", "A NIC to examine too. May be repeated, or name several with commas.")
+                        .action(ArgAction::Append)
+                        .value_delimiter(','),
+                )
+                .arg(switch("json", "Writes one JSON object.")),
         )
         .subcommand(
             Command::new("cleanup")

@@ -3,6 +3,7 @@
 mod cli;
 mod config;
 mod daemon;
+mod doctor;
 mod events;
 mod jobs;
 mod listing;
@@ -51,6 +52,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(("settings", matches)) => run_settings(matches),
         Some(("object", matches)) => run_object(matches),
         Some(("replay", matches)) => run_replay(matches),
+        Some(("doctor", matches)) => run_doctor(matches),
         Some(("stats", matches)) => run_stats(matches),
         Some(("cleanup", matches)) => run_cleanup(matches),
         _ => Ok(()),
@@ -59,7 +61,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Refused(problem)) => (REFUSED, problem),
         Err(Failure::Failed(problem)) => (FAILED, problem),
-        Err(Failure::Logged) => return ExitCode::from(FAILED),
+        Err(Failure::Told) => return ExitCode::from(FAILED),
     };
     eprintln!("clearwayd: {problem}");
     ExitCode::from(status)
@@ -81,7 +83,7 @@ fn run_daemon<S: Settings, J: Job>(
     }
     daemon::run(&mut job, &service).map_err(|problem| {
         tracing::error!("{problem}");
-        Failure::Logged
+        Failure::Told
     })
 }
 
@@ -91,8 +93,8 @@ enum Failure {
     Refused(String),
     /// The machine refused something.
     Failed(String),
-    /// The machine refused something, and the logs say what.
-    Logged,
+    /// The machine refused or lacks something, and the logs or the output say what.
+    Told,
 }
 
 impl From<ConfigError> for Failure {
@@ -126,6 +128,20 @@ fn run_stats(matches: &ArgMatches) -> Result<(), Failure> {
         json: matches.get_flag("json"),
     };
     Ok(stats::show(&query)?)
+}
+
+fn run_doctor(matches: &ArgMatches) -> Result<(), Failure> {
+    let name = matches.get_one::<String>("kind").map_or("", String::as_str);
+    let question = doctor::Question {
+        kind: doctor::kind(name).map_err(Failure::Refused)?,
+        devices: matches.get_many::<String>("dev").into_iter().flatten().cloned().collect(),
+        folder: run_dir(matches)?,
+        json: matches.get_flag("json"),
+    };
+    let (report, is_whole) = doctor::examine(&question);
+    // Nobody reads what cannot be printed.
+    let _ = std::io::stdout().write_all(report.as_bytes());
+    if is_whole { Ok(()) } else { Err(Failure::Told) }
 }
 
 fn run_replay(matches: &ArgMatches) -> Result<(), Failure> {

@@ -484,9 +484,10 @@ impl Sender {
     }
 }
 
-/// The receiver has all of the flow, and knows where it ends: a packet without data that was to tell it the end is repeated no
-/// more. A repeated packet with data may have told it, and the receiver pulls for a flow no longer that has all.
+/// The receiver has all of the flow, and knows where it ends: a packet without data that was to tell it the end need not leave, or is
+/// repeated no more. A repeated packet with data may have told it, and the receiver pulls for a flow no longer that has all.
 fn take_end(sender: &mut Sender) {
+    sender.owes_end = false;
     for place in (0..sender.records.len()).rev() {
         let (payload, size) = (sender.records.bytes(place).1, sender.size(place));
         match sender.records.get(place).1 {

@@ -89,7 +89,7 @@ fn shown(results: &Results) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
     fn a_network_of_plain_ports_does_what_one_does_whose_ports_wake(
         topology in topologies(),

@@ -1,0 +1,1 @@
+"""Tests of the packages of the daemon, in fresh roots of Debian."""
