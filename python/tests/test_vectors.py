@@ -26,8 +26,8 @@ GOLDEN = {
     "rccc.htsim.json": "0b906fb053f59e57",
     "reps.specification.json": "c6f6ed889f66eb38",
     "reps.htsim.json": "ae4b6279e0e6f288",
-    "flow.specification.json": "c01e6288c87e2acf",
-    "flow.htsim.json": "83bc2a096e63cf6c",
+    "flow.specification.json": "d01dbd4d75512b0f",
+    "flow.htsim.json": "094c3a8b7cadef8b",
 }
 
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(vectors.schema_text()))

@@ -344,6 +344,7 @@ class Flow:
 
     def take_end(self) -> None:
         """The receiver has all: a packet without data that told it the end is repeated no more."""
+        self.owes_end = False
         for record in self.records.values():
             if record.payload == 0 and record.state == LOST:
                 self.lost_bytes -= self.wire(0)

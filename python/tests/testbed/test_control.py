@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import skips
 
 from clearway.testbed.control import Control, counted
 from clearway.testbed.shares import LEAST_PERCENT
@@ -91,7 +92,7 @@ def test_many_connections_stay_under_credits_whatever_lies_underneath(
     build: Build, name: str, connections: int
 ) -> None:
     if name == "bbr" and "bbr" not in Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split():
-        pytest.skip("the kernel has no BBR")
+        skips.skip("BBR", "modprobe tcp_bbr")
     net = build(congestion_control=name)
     receiver, sender = net.hosts
     daemons = EXPRESSPASS.start(net.hosts)

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import skips
 
 from clearway.testbed import TestbedError, binary
 
@@ -21,7 +22,7 @@ def flags(command: str) -> set[str]:
     try:
         program = binary()
     except TestbedError as error:
-        pytest.skip(f"needs clearwayd; {error}")
+        skips.skip("clearwayd", str(error))
     done = subprocess.run([program, command, "--help"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return set(re.findall(r"--[a-z][a-z-]+", done.stdout))
