@@ -17,6 +17,7 @@ const ETHERNET: usize = 12;
 const ADDRESS: usize = 32;
 const PACKET_TYPE: usize = 10;
 /// The room for a packet: the kernel leaves 66 bytes before its Ethernet header.
+#[allow(dead_code)] // Rust 1.88 does not count its use in a constant assertion.
 pub(super) const PACKET_MAX: usize = SLOT - 66;
 
 /// The numbers that libc lacks, as `linux/if_packet.h` has them.
