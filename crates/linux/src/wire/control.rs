@@ -232,4 +232,4 @@ pub(super) fn addresses(head: &[u8; FRAME_LEN]) -> (MacAddr, MacAddr) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -3,6 +3,7 @@
 use super::network::*;
 use crate::wire::{Control, Kind, MacAddr};
 use clearway_units::Span;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const EVIL: MacAddr = MacAddr([2, 0, 0, 0, 0, 0x66]);
 
@@ -128,28 +129,35 @@ fn a_flood_of_requests_leaves_the_others_their_rate() {
 
 #[test]
 fn a_flood_from_many_addresses_is_bounded_and_forgotten() {
-    let mut config = config(1, "expresspass");
-    config.params.flows_max = 1000;
-    config.params.age = Span::from_secs(1);
-    let host = |node| Some(crate::host::Host::new(super::network::config(node, "expresspass"), 1).unwrap());
-    let hosts = vec![host(0), Some(crate::host::Host::new(config, 2).unwrap())];
-    let mut net = Net::new(hosts, Way::GOOD, 1);
-    net.open(0, 1, 1000, u64::MAX);
-    net.run_for(ms(100));
-    net.nodes[1].arrived.clear();
-    for at in 0..5000u32 {
-        let mut control = request(0, 1, 1, 5);
-        control.flow.source = std::net::Ipv4Addr::from(0x0b00_0000 + at).into();
-        net.inject(1, &control.to_frame(mac(0), mac(1)));
-        net.run_for(us(20));
+    let addresses: [fn(u32) -> IpAddr; 2] = [
+        |at| Ipv4Addr::from(0x0b00_0000 + at).into(),
+        |at| Ipv6Addr::new(0xfd00, 7, 7, 7, 7, 7, 7, at as u16).into(),
+    ];
+    for (address, is_ipv6) in addresses.into_iter().zip([false, true]) {
+        let of_family = |flow| if is_ipv6 { over_ipv6(flow) } else { flow };
+        let mut config = config(1, "expresspass");
+        config.params.flows_max = 1000;
+        config.params.age = Span::from_secs(1);
+        let sender = crate::host::Host::new(super::network::config(0, "expresspass"), 1).unwrap();
+        let hosts = vec![Some(sender), Some(crate::host::Host::new(config, 2).unwrap())];
+        let mut net = Net::new(hosts, Way::GOOD, 1);
+        net.open_flow(of_family(key(0, 1, 1000)), u64::MAX);
+        net.run_for(ms(100));
+        for at in 0..5000 {
+            let mut control = request(0, 1, 1, 5);
+            control.flow = of_family(control.flow);
+            control.flow.source = address(at);
+            net.inject(1, &control.to_frame(mac(0), mac(1)));
+            net.run_for(us(20));
+        }
+        assert!(net.host(1).receivers.len() <= 1000);
+        assert!(net.metric(1, "refused_total", "flow_limit") > 3900.0);
+        net.run_for(Span::from_secs(3));
+        assert_eq!(net.host(1).receivers.len(), 1, "only the flow with data is left");
+        net.nodes[1].arrived.clear();
+        net.run_for(ms(200));
+        assert!(net.nodes[1].arrived.len() > 1400, "{}", net.nodes[1].arrived.len());
     }
-    assert!(net.host(1).receivers.len() <= 1000);
-    assert!(net.metric(1, "refused_total", "flow_limit") > 3900.0);
-    net.run_for(Span::from_secs(3));
-    assert_eq!(net.host(1).receivers.len(), 1, "only the flow with data is left");
-    net.nodes[1].arrived.clear();
-    net.run_for(ms(200));
-    assert!(net.nodes[1].arrived.len() > 1400, "{}", net.nodes[1].arrived.len());
 }
 
 #[test]

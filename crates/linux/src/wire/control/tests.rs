@@ -137,7 +137,8 @@ fn reserved_bits_and_bytes_behind_the_frame_are_ignored() {
 }
 
 prop_compose! {
-    fn any_control()(
+    /// Any control frame of either version of IP.
+    pub(in crate::wire) fn any_control()(
         kind in prop::sample::select(&KINDS[..]),
         [source, destination] in any::<[u128; 2]>(), is_ipv6 in any::<bool>(), session in any::<u32>(),
         [source_port, destination_port, mtu] in any::<[u16; 3]>(),

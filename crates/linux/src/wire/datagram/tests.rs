@@ -1,28 +1,12 @@
 //! Control frames in UDP datagrams: headers as the kernel and routers read them, and any bytes at all.
 
 use super::*;
+use crate::wire::control::tests::any_control;
 use proptest::prelude::*;
 
 const FROM: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 const TO: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
 const PORT: NonZeroU16 = NonZeroU16::new(1021).unwrap();
-
-prop_compose! {
-    fn any_control()(
-        kind in prop::sample::select(vec![Kind::Request, Kind::Stop, Kind::Accept, Kind::Stopped, Kind::Credit, Kind::Cnp]),
-        [source, destination] in any::<[u128; 2]>(), is_ipv6 in any::<bool>(), session in any::<u32>(),
-        [source_port, destination_port, mtu] in any::<[u16; 3]>(),
-        [cookie, number, value] in any::<[u64; 3]>(),
-        wants_ecn in any::<bool>(),
-    ) -> Control {
-        let [source, destination] = [source, destination].map(|address| match is_ipv6 {
-            false => IpAddr::V4(Ipv4Addr::from(address as u32)),
-            true => IpAddr::V6(Ipv6Addr::from(address)),
-        });
-        let flow = FlowKey { source, destination, source_port, destination_port };
-        Control { kind, flow, session, cookie, number, value, mtu, wants_ecn }
-    }
-}
 
 fn credit(is_ipv6: bool) -> Control {
     let [source, destination]: [IpAddr; 2] = [1, 2].map(|last| match is_ipv6 {
