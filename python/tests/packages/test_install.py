@@ -91,6 +91,10 @@ def test_the_deb_runs_as_a_service_under_systemd_and_a_purge_leaves_nothing(root
         assert (told["mode"], told["dev"]) == ("host", NIC)
         assert machine.run(HELD).count("NFQUEUE") == 1
         assert machine.run(f"ethtool -k {NIC}") != offloads
+        # The thread that drives has the real-time priority of the unit, and the one for statistics the usual one.
+        classes = machine.run(f"ps -L -o cls= -p {told['pid']}").split()
+        assert sorted(set(classes)) == ["FF", "TS"], classes
+        assert "may not have its priority" not in machine.run(f"journalctl -u clearwayd@{NIC}")
 
         # A daemon that is killed is started again, and undoes what it had left.
         machine.run(f"systemctl kill --signal=KILL clearwayd@{NIC}")

@@ -2,6 +2,7 @@
 
 use super::filter::Instruction;
 use crate::datapath::Frame;
+use clearway_schema::choice;
 use nix::errno::Errno;
 use std::ffi::{c_int, c_void};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -169,14 +170,15 @@ pub(super) fn send_frames(socket: BorrowedFd<'_>, frames: &[Frame]) -> Result<us
     Errno::result(sent).map(|sent| sent as usize)
 }
 
-/// The priority of a thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Priority {
-    /// The lowest real-time priority (`SCHED_FIFO`): the thread runs before all ordinary ones, up to the share of a processor that the
-    /// kernel allows to such threads (95 % by default).
-    Realtime,
-    /// The highest ordinary priority, with short slices.
-    High,
+choice! {
+    /// The priority of the daemon among the programs of the machine.
+    pub enum Priority {
+        /// The lowest real-time priority (`SCHED_FIFO`): before all ordinary programs, up to the share of a processor that the kernel
+        /// allows to such threads (95 % by default).
+        Realtime = "realtime",
+        /// The highest ordinary priority (nice -20), with short slices.
+        High = "high",
+    }
 }
 
 /// Gives the calling thread a priority, and what it starts later the usual one. Both need CAP_SYS_NICE, or the priority beforehand.

@@ -1,6 +1,7 @@
 //! The settings of the daemon. Each is a flag (`--log-level debug`) and a key of the configuration file
 //! (`log_level = "debug"`), declared once.
 
+use crate::io::Priority;
 use crate::wire::Carrier;
 use clearway_schema::{Auto, Declared, Field, Form, Value, choice, declare, quoted};
 use clearway_units::{Rate, UnitError};
@@ -72,16 +73,6 @@ choice! {
         Off = "off",
         /// They stay as they are.
         Keep = "keep",
-    }
-}
-
-choice! {
-    /// The priority of the daemon among the programs of the machine.
-    pub enum Priority {
-        /// Before all ordinary programs (SCHED_FIFO).
-        Realtime = "realtime",
-        /// The highest of ordinary programs (nice -20).
-        High = "high",
     }
 }
 

@@ -44,7 +44,7 @@ impl HostJob {
             holds: Holds::Data,
             ipv6: None,
             carrier: settings.control.at(settings.control_port),
-            priority: settings.priority.into(),
+            priority: settings.priority,
         };
         Ok(HostJob { settings, transport, params, setup, found: None, driver: None, recording: None })
     }

@@ -1,8 +1,8 @@
 //! The NIC of a daemon: what the settings say of it, and what it is found to be.
 
-use crate::io::{LinkState, NicReport, Priority, Setup, check, ip6tables, rules};
+use crate::io::{LinkState, NicReport, Setup, check, ip6tables, rules};
 use crate::rules::Plan;
-use crate::service::settings::{self, Offloads};
+use crate::service::settings::Offloads;
 use clearway_schema::Auto;
 use clearway_units::Rate;
 
@@ -34,15 +34,6 @@ pub fn find(dev: &str, rate: Auto<Rate>, mtu: Auto<u32>) -> Result<Found, String
         Auto::Auto => report.mtu,
     };
     Ok(Found { report, rate, mtu })
-}
-
-impl From<settings::Priority> for Priority {
-    fn from(priority: settings::Priority) -> Priority {
-        match priority {
-            settings::Priority::Realtime => Priority::Realtime,
-            settings::Priority::High => Priority::High,
-        }
-    }
 }
 
 /// Returns the congestion control of TCP in this network namespace, which goes on beneath the daemon.

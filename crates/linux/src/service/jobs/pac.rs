@@ -32,7 +32,7 @@ impl PacJob {
             holds: Holds::Acks { syn_acks: params.protocol.hold_syn_ack, requests: params.hold_requests },
             ipv6: None,
             carrier: Carrier::Ethernet,
-            priority: settings.priority.into(),
+            priority: settings.priority,
         };
         Ok(PacJob { settings, params, setup, found: None, driver: None })
     }
