@@ -7,6 +7,7 @@
 use crate::wire::{MacAddr, Segment};
 use clearway_units::Time;
 use std::fmt;
+use std::net::IpAddr;
 use std::ops::{Deref, DerefMut};
 
 /// The number by which the kernel names a packet that it holds for us (`packet_id` of NFQUEUE).
@@ -46,12 +47,28 @@ pub struct Stamp {
 /// What a datapath asks its driver to do, in the order in which it must be done.
 ///
 /// The driver keeps one value and clears it after use, so a running datapath allocates nothing per packet.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Actions {
     /// Verdicts on packets that the kernel holds.
     pub verdicts: Vec<(HeldId, Verdict)>,
     /// Whole Ethernet frames to send.
     pub frames: Vec<Frame>,
+    /// The bytes on the wire that small packets to a host may spend in the kernel from now on, without being held. A driver
+    /// without a path in the kernel is asked for none.
+    pub allowances: Vec<(IpAddr, i64)>,
+}
+
+/// Small packets to a host that left in the kernel, for an allowance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Passed {
+    /// The host.
+    pub to: IpAddr,
+    /// The number of packets.
+    pub packets: u64,
+    /// Their payload in bytes.
+    pub payload: u64,
+    /// Their bytes on the wire.
+    pub wire: u64,
 }
 
 /// The length in bytes of control frames of IPv4 flows, and of credits of all flows, from the destination address to the last
@@ -99,6 +116,7 @@ impl Actions {
     pub fn clear(&mut self) {
         self.verdicts.clear();
         self.frames.clear();
+        self.allowances.clear();
     }
 }
 
@@ -124,6 +142,9 @@ pub trait Datapath {
 
     /// Handles a packet that the kernel holds until the datapath asks for a verdict. Each held packet gets one verdict.
     fn handle_held(&mut self, id: HeldId, segment: &Segment, now: Time, actions: &mut Actions);
+
+    /// Handles what left in the kernel for an allowance.
+    fn handle_passed(&mut self, passed: &Passed, now: Time, actions: &mut Actions);
 
     /// Asks for a verdict on every packet that is held, because the datapath ends or the NIC went down: they
     /// leave as they are.

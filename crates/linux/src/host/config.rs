@@ -44,7 +44,7 @@ declare! {
         /// The most bytes on the wire that credits of one other host have left over, and that packets to it of at most half a
         /// full frame may spend without a credit of their own; 0: none, as in the paper. A port's queue may be longer by that
         /// for each host that sends there.
-        leftover: u32 = "1538" in "0" to "65536" unit "bytes" from "our choice: a full frame, which is what one credit pays for";
+        leftover: u32 = "6152" in "0" to "65536" unit "bytes" from "our choice: four full frames, so that small packets go on to leave while the next credit is on its way";
         /// The largest number of flows in each direction.
         flows_max: u32 = "65536" in "1" to "1000000" from "our choice: about 100 MB";
         /// The largest number of flows with one other host in each direction.
@@ -70,6 +70,8 @@ pub struct HostConfig {
     pub mtu: u16,
     /// The way in which control frames travel.
     pub carrier: Carrier,
+    /// True if small packets may leave in the kernel, so that the driver is told what they may spend.
+    pub kernel_path: bool,
     /// The transport with its parameters, made by [`HostConfig::transport`].
     pub transport: AnyTransport,
     /// The other settings.
@@ -274,6 +276,7 @@ mod tests {
             rate: Rate::mbps(100),
             mtu: 1500,
             carrier: Carrier::Ethernet,
+            kernel_path: false,
             transport: HostConfig::transport(name).unwrap(),
             params: HostParams::default(),
         }

@@ -113,6 +113,10 @@ pub(super) struct Counters {
     pub credited_bytes: u64,
     /// The packets among them that left for what credits left over.
     pub leftover_packets: u64,
+    /// Packets among them that left in the kernel, without being held.
+    pub passed_packets: u64,
+    /// Credits that were not sent, since the other host has enough for its small packets.
+    pub credits_spared: u64,
     refused: [u64; Refusal::LABELS.len()],
     plain_packets: [u64; Plain::LABELS.len()],
     plain_bytes: [u64; Plain::LABELS.len()],
@@ -135,6 +139,13 @@ impl Counters {
     pub fn leftover_packet(&mut self, payload: u16) {
         self.leftover_packets += 1;
         self.credited_bytes += u64::from(payload);
+    }
+
+    /// Counts packets with so many bytes of payload that left in the kernel for what credits left over.
+    pub fn passed_packets(&mut self, packets: u64, payload: u64) {
+        self.leftover_packets += packets;
+        self.passed_packets += packets;
+        self.credited_bytes += payload;
     }
 
     /// Counts a packet with so many bytes of payload that leaves without a credit.
@@ -186,8 +197,12 @@ impl Counters {
         one("credits_sent_total", "Credits that left.", self.credits_sent as f64);
         one("credits_received_total", "Credits that arrived.", self.credits_received as f64);
         one("credits_used_total", "Credits that released a packet.", self.credits_used as f64);
+        let help = "Credits that were not sent, since the other host has enough for its small packets.";
+        one("credits_spared_total", help, self.credits_spared as f64);
         let help = "Small packets that left for what credits had left over.";
         one("leftover_packets_total", help, self.leftover_packets as f64);
+        let help = "Small packets among them that left in the kernel, without being held.";
+        one("passed_packets_total", help, self.passed_packets as f64);
         let help = "Payload of packets that left for a credit or what credits had left over, repeated packets included.";
         one("credited_bytes_total", help, self.credited_bytes as f64);
         one("credits_wasted_total", "Credits that found no packet.", self.credits_wasted as f64);

@@ -6,7 +6,7 @@
 //! receivers of bulk flows see each of their credits come back.
 
 use crate::wire::FlowKey;
-use clearway_units::Span;
+use clearway_units::{Span, Time};
 use std::collections::VecDeque;
 
 /// The bytes of a frame on the wire besides its IP packet: Ethernet header, preamble, check sequence and gap.
@@ -31,31 +31,51 @@ pub(super) fn wire(ip_len: u16) -> u32 {
 /// The bytes that credits from one other host have left over, and the flows to it that wait for some.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Leftover {
-    bytes: u32,
+    /// What is left over. Packets that leave in the kernel are heard of afterwards, so it may be less than nothing for a moment.
+    bytes: i64,
+    /// The part of it that the kernel may spend, as it was told and less what is known to have left.
+    allowed: i64,
+    /// The time until which credits without a packet are no reason to stop them, because small packets left in the kernel not long ago.
+    pub stays_until: Time,
     /// The flows whose first packet that is held is small. Each stands here once.
     line: VecDeque<FlowKey>,
 }
 
 impl Leftover {
     /// Returns the bytes that are left over.
-    pub fn bytes(&self) -> u32 {
+    pub fn bytes(&self) -> i64 {
         self.bytes
     }
 
     /// Adds what a credit left over, up to `most` bytes in all.
     pub fn add(&mut self, bytes: u32, most: u32) {
-        self.bytes = self.bytes.saturating_add(bytes).min(most);
+        self.bytes = self.bytes.saturating_add(bytes.into()).min(most.into());
     }
 
     /// Pays for a packet of `wire` bytes. Returns false if too little is left.
     pub fn take(&mut self, wire: u32) -> bool {
-        match self.bytes.checked_sub(wire) {
-            Some(left) => {
-                self.bytes = left;
-                true
-            }
-            None => false,
+        let is_enough = self.bytes >= i64::from(wire);
+        if is_enough {
+            self.bytes -= i64::from(wire);
         }
+        is_enough
+    }
+
+    /// Records that the kernel spent so many bytes.
+    pub fn on_passed(&mut self, wire: u64, now: Time) {
+        self.bytes = self.bytes.saturating_sub_unsigned(wire);
+        self.allowed = self.allowed.saturating_sub_unsigned(wire);
+        self.stays_until = now.saturating_add(SMALL_IDLE);
+    }
+
+    /// Returns the bytes that the kernel may spend from now on, if these are others than it was told: all that is left over, or none
+    /// while packets wait for it here.
+    pub fn new_allowance(&mut self) -> Option<i64> {
+        let wanted = if self.line.is_empty() { self.bytes } else { 0 };
+        (wanted != self.allowed).then(|| {
+            self.allowed = wanted;
+            wanted
+        })
     }
 
     /// Lets a flow wait behind the others.

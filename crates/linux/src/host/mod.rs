@@ -48,10 +48,11 @@ mod surroundings;
 mod table;
 #[cfg(test)]
 mod tests;
+mod trickle;
 
 pub use config::{ConfigError, HostConfig, HostParams, TRANSPORTS};
 
-use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Verdict};
+use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Verdict};
 use crate::wire::{Carrier, Control, ControlError, Kind, MacAddr, Segment};
 use clearway_proto::expresspass::State;
 use clearway_proto::{AnyTransport, mix};
@@ -352,6 +353,9 @@ impl Datapath for Host {
                     return;
                 }
                 self.peers.learn(segment.flow.source, link.peer, false, now);
+                if segment.payload > 0 {
+                    self.on_small_data(segment, now, actions);
+                }
                 if flags.syn()
                     && flags.ack()
                     && let Some(slot) = self.senders.find(&segment.flow.reversed())
@@ -399,6 +403,15 @@ impl Datapath for Host {
         self.with_sender(slot, now, actions, |flow, cx| {
             flow.hold(id, segment.payload, wire(segment.ip_len), is_end, cx);
         });
+    }
+
+    fn handle_passed(&mut self, passed: &Passed, now: Time, actions: &mut Actions) {
+        let now = self.advance(now);
+        self.counters.passed_packets(passed.packets, passed.payload);
+        if let Some(peer) = self.peers.get_mut(passed.to) {
+            peer.leftover.on_passed(passed.wire, now);
+            self.allow(passed.to, actions);
+        }
     }
 
     fn release_all(&mut self, now: Time, actions: &mut Actions) {

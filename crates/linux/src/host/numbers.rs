@@ -51,11 +51,24 @@ impl Departures {
         if time == GONE {
             return None;
         }
+        self.forget_before(number);
+        Some((number, time))
+    }
+
+    /// Spends the newest credit that is open, and returns its number and departure. Returns `None` if none is.
+    pub fn spend_newest(&mut self) -> Option<(u64, Time)> {
+        let at = self.times.iter().rposition(|time| *time != GONE)?;
+        let time = std::mem::replace(self.times.get_mut(at)?, GONE);
+        let number = self.first + at as u64;
+        self.forget_before(number);
+        Some((number, time))
+    }
+
+    fn forget_before(&mut self, number: u64) {
         for _ in self.first..number.saturating_sub(LATE) {
             self.times.pop_front();
             self.first += 1;
         }
-        Some((number, time))
     }
 }
 

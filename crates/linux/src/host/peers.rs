@@ -1,6 +1,7 @@
 //! The other hosts: whether they run Clearway, and how much they may ask for.
 
 use super::leftover::Leftover;
+use super::trickle::Trickle;
 use crate::wire::MacAddr;
 use clearway_units::{Span, Time};
 use std::collections::HashMap;
@@ -88,6 +89,8 @@ pub(super) struct Peer {
     pub unproven: Allowance,
     /// What credits of the host have left over.
     pub leftover: Leftover,
+    /// The credits for flows of small packets from the host.
+    pub trickle: Trickle,
     /// The time at which the host was last of use.
     used: Time,
 }
@@ -104,6 +107,7 @@ impl Peer {
             mtu_told: false,
             unproven: Allowance::of_peer(now),
             leftover: Leftover::default(),
+            trickle: Trickle::default(),
             used: now,
         }
     }

@@ -1,5 +1,6 @@
 //! The receiving side of a flow: the transport's receiver, fed with what arrives, and the fate of its credits.
 
+use super::leftover::SMALL_IDLE;
 use super::numbers::Departures;
 use crate::wire::{Control, Ecn, FlowKey, MacAddr, Segment};
 use clearway_proto::{CreditRequest, Cx, Extra, Flags, Header, Packet, Receiver, Rng, Stats};
@@ -60,6 +61,11 @@ pub(super) struct ReceiveFlow {
     /// The bytes that arrived so far. TCP delivers them in order, so the receiver is told that they arrived in order.
     offset: u64,
     departures: Departures,
+    /// The bytes on the wire of small packets for which no credit counts as spent yet, and their payload.
+    small_wire: u32,
+    small_payload: u32,
+    /// The time until which the flow is one of small packets, since the last one that came was.
+    small_until: Time,
     session: u32,
     /// The time of the last data, or of the last new session.
     since: Time,
@@ -95,6 +101,9 @@ impl ReceiveFlow {
             stats: Stats::default(),
             offset: 0,
             departures: Departures::default(),
+            small_wire: 0,
+            small_payload: 0,
+            small_until: Time::ZERO,
             session: 0,
             since: now,
             due: 0,
@@ -143,6 +152,7 @@ impl ReceiveFlow {
         if self.is_new_session(control.session) {
             self.session = control.session;
             (self.since, self.due, self.left) = (now, 0, 0);
+            self.small_until = Time::ZERO;
         }
         let request = CreditRequest { session: control.session, wanted: control.number, written: 0 };
         self.feed(Packet::control(Header::CreditSyn(request), 84, now), now);
@@ -159,6 +169,7 @@ impl ReceiveFlow {
     pub fn on_data(&mut self, segment: &Segment, settings: &ReceiveSettings, now: Time) -> bool {
         let Some((credit, echo)) = self.departures.spend(segment.id) else { return false };
         (self.used, self.since, self.due, self.left) = (now, now, 0, 0);
+        self.small_until = Time::ZERO;
         let echo = echo.min(Time::from_ps(now.as_ps().saturating_sub(RTT_MIN.as_ps())));
         self.rtt = (self.rtt * 7 + now.saturating_since(echo)) / 8;
         let (offset, payload) = (self.offset, u32::from(segment.payload));
@@ -169,6 +180,27 @@ impl ReceiveFlow {
         let packet = Packet::data(header, payload, payload + overhead, now).with_flags(flags);
         self.feed(packet, now);
         true
+    }
+
+    /// Handles a small packet without the number of a credit, of so many bytes on the wire. For each `frame` of them the newest credit
+    /// counts as spent, one round-trip time ago: how long a credit waited for the application says nothing of the network.
+    pub fn on_small_data(&mut self, wire: u32, frame: u32, payload: u16, now: Time) {
+        (self.used, self.since, self.due, self.left) = (now, now, 0, 0);
+        self.small_until = now.saturating_add(SMALL_IDLE);
+        self.small_wire += wire;
+        self.small_payload += u32::from(payload);
+        if self.small_wire < frame {
+            return;
+        }
+        self.small_wire -= frame;
+        let payload = self.small_payload.min(frame);
+        self.small_payload -= payload;
+        let Some((credit, left)) = self.departures.spend_newest() else { return };
+        let echo = left.max(Time::from_ps(now.as_ps().saturating_sub(self.rtt.as_ps())));
+        let offset = self.offset;
+        self.offset = offset.saturating_add(u64::from(payload));
+        let header = Header::CreditData { offset, session: self.session, credit, echo };
+        self.feed(Packet::data(header, payload, frame, now), now);
     }
 
     /// Handles the timer at the time of [`ReceiveFlow::next_timer`], or earlier. Returns true if the credits were
@@ -232,6 +264,11 @@ impl ReceiveFlow {
     /// Returns true if a credit of this session may still leave.
     pub fn wants(&self, session: u32) -> bool {
         session == self.session && self.is_sending()
+    }
+
+    /// Returns true if the last packet of the flow was a small one that named no credit, not long ago.
+    pub fn is_small(&self, now: Time) -> bool {
+        now < self.small_until
     }
 
     /// Records that a credit leaves.

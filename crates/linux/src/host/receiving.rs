@@ -3,6 +3,7 @@
 use super::Host;
 use super::counters::Refusal;
 use super::credits::Waiting;
+use super::leftover::wire;
 use super::receiver::{Answer, IPV6_MORE, ReceiveFlow};
 use super::table::Slot;
 use crate::datapath::Actions;
@@ -139,6 +140,9 @@ impl Host {
             return self.counters.refuse(Refusal::Number);
         }
         self.counters.data_received += 1;
+        if let Some(peer) = self.peers.get_mut(segment.flow.source) {
+            peer.trickle.on_data(wire(segment.ip_len));
+        }
         self.counters.data_marked += u64::from(segment.ecn == crate::wire::Ecn::Marked);
         if !flow.is_proven {
             flow.is_proven = true;
@@ -148,6 +152,25 @@ impl Host {
             }
         }
         self.drain(slot, now, actions);
+    }
+
+    /// Handles incoming data that names no credit. Small packets leave for what credits have left over, so a flow whose sender has
+    /// proven that it has credits spends one for so many bytes as a full frame has.
+    pub(super) fn on_small_data(&mut self, segment: &Segment, now: Time, actions: &mut Actions) {
+        let frame = self.send.frame;
+        let wire = wire(segment.ip_len);
+        if wire > frame / 2 || self.send.leftover == 0 {
+            return;
+        }
+        if let Some(peer) = self.peers.get_mut(segment.flow.source) {
+            peer.trickle.on_data(wire);
+        }
+        let Some(slot) = self.receivers.find(&segment.flow) else { return };
+        let Some(flow) = self.receivers.get_mut(slot) else { return };
+        if flow.is_proven && flow.is_sending() {
+            flow.on_small_data(wire, frame, segment.payload, now);
+            self.drain(slot, now, actions);
+        }
     }
 
     /// Sends the answers of a receiving side, and puts its credits into the queue of the NIC.
@@ -180,6 +203,13 @@ impl Host {
                     }
                     Answer::Credit { session, number } => {
                         let (serial, is_proven) = (flow.serial, flow.is_proven);
+                        if flow.is_small(now)
+                            && let Some(peer) = self.peers.get_mut(key.source)
+                            && !peer.trickle.may_leave(self.send.frame, self.send.leftover, now)
+                        {
+                            self.counters.credits_spared += 1;
+                            continue;
+                        }
                         self.credits.push(Waiting {
                             slot,
                             serial,
@@ -217,6 +247,10 @@ impl Host {
             };
             let Some(flow) = self.receivers.get_mut(slot) else { return };
             flow.on_departure(number, now);
+            let source = flow.key().source;
+            if let Some(peer) = self.peers.get_mut(source) {
+                peer.trickle.on_credit(self.send.frame, self.send.leftover);
+            }
             self.counters.credits_sent += 1;
             let control = Control {
                 kind: Kind::Credit,

@@ -2,6 +2,7 @@
 
 use super::counters::{Plain, Refusal};
 use super::held::HeldPackets;
+use super::leftover::SMALL_IDLE;
 use super::numbers::{Arrival, Arrivals};
 use super::pace::Pace;
 use super::small::{Flow, Small, small_of};
@@ -178,6 +179,7 @@ impl SendFlow {
             cx.counters.dropped += 1;
             return;
         }
+        self.small.is_last = wire <= cx.settings.frame / 2;
         self.held.push(id, payload, wire, cx.now, cx.counters);
         with_small(self, cx, Small::ask);
         if self.held.is_empty() {
@@ -196,6 +198,10 @@ impl SendFlow {
             self.on_open(cx);
         }
         if self.held.backlog() > 0 {
+            let is_late = cx.now >= self.last_credit.saturating_add(cx.settings.gate.idle);
+            if self.held.backlog() == 1 && is_late && self.small.is_seldom {
+                self.gate.ask_again(cx.now);
+            }
             with_small(self, cx, Small::ask_for_credits);
         }
         self.settle(cx)
@@ -262,23 +268,35 @@ impl SendFlow {
         self.gap = (self.gap * 7 + cx.now.saturating_since(self.last_credit)) / 8;
         self.last_credit = cx.now;
         self.pace.on_credit(control.session, cx.now);
-        let is_kept = self.held.backlog() == 0
-            && cx.now < self.small.stays_until
-            && self.gate.state() == State::Receiving;
+        let is_kept = self.is_kept(cx);
         if !is_kept && self.gate.on_credit(control.session, self.held.backlog(), self.rtt, cx.now) {
             // An end of the connection never stands first, since it leaves with the packet before it.
             let stamp = Stamp { id: control.number as u16, ecn: self.ecn };
             let wire = self.held.first_wire().unwrap_or(cx.settings.frame);
             let payload = self.held.release_first(Verdict::Stamped(stamp), cx.now, cx.counters, cx.actions);
             cx.counters.credited_packet(payload);
+            self.small.is_seldom = false;
             cx.leftover.add(cx.settings.frame.saturating_sub(wire), cx.settings.leftover);
         } else {
             cx.counters.credits_wasted += 1;
             self.small.kept = Some((control.session, control.number));
             cx.leftover.add(cx.settings.frame, cx.settings.leftover);
+            if is_kept {
+                self.gate.stay(cx.now);
+                self.small.is_seldom = true;
+            }
         }
         self.settle(cx);
         Ok(())
+    }
+
+    /// Returns true if a credit without a packet is no reason to stop them, because small packets left not long ago.
+    fn is_kept(&self, cx: &SendCx<'_>) -> bool {
+        // Those that left in the kernel may have been of other flows, to which the receiver goes on to send credits.
+        let is_alive = cx.now < self.last_credit.saturating_add(SMALL_IDLE);
+        let passed = if self.small.is_last && is_alive { cx.leftover.stays_until } else { Time::ZERO };
+        let until = self.small.stays_until.max(passed);
+        self.held.backlog() == 0 && cx.now < until && self.gate.state() == State::Receiving
     }
 
     /// Handles the answer to a stop.
@@ -305,6 +323,10 @@ impl SendFlow {
                 return;
             }
             _ => {}
+        }
+        if self.is_kept(cx) && cx.now >= self.gate.next_timeout() {
+            self.gate.stay(cx.now);
+            self.small.is_seldom = true;
         }
         if cx.now >= self.small.ask_at {
             self.small.ask_at = Time::MAX;
@@ -354,7 +376,11 @@ impl SendFlow {
         if self.gate.state() != State::Receiving || self.held.backlog() == 0 {
             return Time::MAX;
         }
-        self.sign.saturating_add(settings.silence.max(self.gap * 16).max(self.rtt * 4))
+        let silence = match self.small.is_seldom {
+            true => settings.gate.idle * 2,
+            false => settings.silence.max(self.gap * 16),
+        };
+        self.sign.saturating_add(silence.max(self.rtt * 4))
     }
 
     /// Records a valid frame of the receiver.

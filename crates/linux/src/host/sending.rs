@@ -78,7 +78,18 @@ impl Host {
             self.senders.set_timer(slot, at);
         }
         self.signals.send(now, actions);
+        self.allow(key.destination, actions);
         Some(result)
+    }
+
+    /// Lets the kernel spend what credits of a host have left over.
+    pub(super) fn allow(&mut self, to: IpAddr, actions: &mut Actions) {
+        if self.config.kernel_path
+            && let Some(peer) = self.peers.get_mut(to)
+            && let Some(bytes) = peer.leftover.new_allowance()
+        {
+            actions.allowances.push((to, bytes));
+        }
     }
 
     /// Lets small packets to a host leave for what its credits have left over, flow by flow.
@@ -87,7 +98,7 @@ impl Host {
             let Some(slot) = self.senders.find(&key) else { return };
             let small = self.senders.get(slot).and_then(|flow| first_small(flow, &self.send));
             let Some(peer) = self.peers.get_mut(to) else { return };
-            if small.is_some_and(|wire| wire > peer.leftover.bytes()) {
+            if small.is_some_and(|wire| i64::from(wire) > peer.leftover.bytes()) {
                 return;
             }
             peer.leftover.pop();

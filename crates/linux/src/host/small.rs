@@ -19,6 +19,11 @@ pub(super) struct Small {
     pub kept: Option<(u32, u64)>,
     /// The time until which credits without a packet are no reason to stop them, because a small packet left not long ago.
     pub stays_until: Time,
+    /// True if the last packet that was held is small, so that the flow's next ones may leave in the kernel.
+    pub is_last: bool,
+    /// True while credits go on for small packets, and have found none lately: the receiver may send few of them, or none any more, so
+    /// that a packet that needs one asks anew.
+    pub is_seldom: bool,
 }
 
 /// The parts of a flow that its small packets have to do with.
@@ -40,7 +45,14 @@ pub(super) fn small_of(held: &HeldPackets, is_controlled: bool, settings: &SendS
 
 impl Small {
     /// What a flow without packets knows.
-    pub const NONE: Small = Small { in_line: false, ask_at: Time::MAX, kept: None, stays_until: Time::ZERO };
+    pub const NONE: Small = Small {
+        in_line: false,
+        ask_at: Time::MAX,
+        kept: None,
+        stays_until: Time::ZERO,
+        is_last: false,
+        is_seldom: false,
+    };
 
     /// Lets the first packet leave for what credits have left over, if it is small and nobody waits for that; else the flow waits in
     /// line.

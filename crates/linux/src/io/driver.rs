@@ -5,16 +5,18 @@ use super::filter::Holds;
 use super::load::Load;
 use super::nic::{LinkState, Nic};
 use super::packet::{FrameSocket, Received, Sniffer};
+use super::pass::Pass;
 use super::queue::Queue;
 use super::supervisor::{Next, Supervisor};
 use super::sys::{self, Priority};
-use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Verdict};
+use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Verdict};
 use crate::wire::{Carrier, Segment};
 use clearway_units::{Span, Time};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
+use std::path::PathBuf;
 
 /// What a driver needs to know about the machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,6 +33,8 @@ pub struct Setup {
     pub carrier: Carrier,
     /// The priority of the thread that drives.
     pub priority: Priority,
+    /// The name of the program that lets small packets leave in the kernel ([`Pass`]), if one is loaded.
+    pub pass: Option<PathBuf>,
 }
 
 /// The time between two looks of the supervisor and at the link.
@@ -60,6 +64,7 @@ pub struct Driver {
     queue: Queue,
     frames: FrameSocket,
     sniffer: Sniffer,
+    pass: Option<Pass>,
     start: TimeSpec,
     load: Load,
     /// The latest time that the datapath was told.
@@ -71,7 +76,9 @@ pub struct Driver {
 impl Driver {
     /// Opens all sockets, and gives the calling thread a high priority if it may have one (CAP_SYS_NICE). This needs
     /// CAP_NET_ADMIN and CAP_NET_RAW; nothing later needs more.
-    pub fn open(setup: &Setup) -> Result<Driver, IoError> {
+    ///
+    /// `pass` is the program whose name `setup` has.
+    pub fn open(setup: &Setup, pass: Option<Pass>) -> Result<Driver, IoError> {
         let nic = Nic::open(&setup.interface)?;
         // A credit that leaves late cannot be made up for: on a busy machine half of the throughput depends on this.
         raise_priority(setup.priority);
@@ -86,7 +93,15 @@ impl Driver {
         let queue = Queue::open(setup.queue, copied, copying)?;
         let start =
             clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(IoError::socket("cannot read the clock"))?;
-        Ok(Driver { nic, queue, frames, sniffer, start, load: Load::default(), told: Time::ZERO, downs: 0 })
+        let (load, told, downs) = (Load::default(), Time::ZERO, 0);
+        Ok(Driver { nic, queue, frames, sniffer, pass, start, load, told, downs })
+    }
+
+    /// Records that the rules are set.
+    pub fn look_back(&mut self) {
+        if let Some(pass) = &mut self.pass {
+            pass.forget_name();
+        }
     }
 
     /// Drives `datapath` until `supervisor` stops it, or an error ends it. In both cases all held packets are
@@ -129,6 +144,9 @@ impl Driver {
                     self.carry_out(actions);
                 }
                 up = is_up;
+                if let Some(pass) = &mut self.pass {
+                    pass.look();
+                }
                 if supervisor.look(&Watched { datapath, driver: self }, now) == Next::Stop {
                     return Ok(());
                 }
@@ -144,6 +162,9 @@ impl Driver {
             now = self.now();
             let packets = self.frames.received + self.sniffer.seen + self.queue.counters.held;
             self.load.start_round(now, packets, self.sniffer.seen);
+            if let Some(pass) = &mut self.pass {
+                pass.tally(|passed| datapath.handle_passed(&passed, now, actions));
+            }
             self.timers(datapath, now, actions);
             if self.packets(datapath, now, ready, actions)? {
                 look_at = now;
@@ -236,7 +257,11 @@ impl Driver {
         actions: &mut Actions,
     ) -> Result<(), IoError> {
         for _ in 0..TURNS {
+            let pass = &mut self.pass;
             let more = self.queue.receive(|id: HeldId, segment: &Segment| {
+                if let Some(pass) = pass {
+                    pass.on_held(id, segment);
+                }
                 if up {
                     datapath.handle_held(id, segment, now, actions);
                 } else {
@@ -253,8 +278,15 @@ impl Driver {
     fn carry_out(&mut self, actions: &mut Actions) {
         for (id, verdict) in &actions.verdicts {
             self.queue.verdict(*id, *verdict);
+            if let Some(pass) = &mut self.pass {
+                pass.on_verdict(*id);
+            }
         }
         self.queue.flush();
+        if let Some(pass) = &mut self.pass {
+            pass.on_left();
+            actions.allowances.iter().for_each(|(to, bytes)| pass.allow(*to, *bytes));
+        }
         self.frames.send(&actions.frames);
         actions.clear();
     }
@@ -325,6 +357,10 @@ impl Datapath for Watched<'_> {
 
     fn handle_held(&mut self, id: HeldId, segment: &Segment, now: Time, actions: &mut Actions) {
         self.datapath.handle_held(id, segment, now, actions);
+    }
+
+    fn handle_passed(&mut self, passed: &Passed, now: Time, actions: &mut Actions) {
+        self.datapath.handle_passed(passed, now, actions);
     }
 
     fn release_all(&mut self, now: Time, actions: &mut Actions) {

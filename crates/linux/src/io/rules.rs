@@ -53,18 +53,50 @@ fn plan(program: &str, setup: &Setup) -> Plan {
         Holds::Acks { syn_acks: false, .. } => "outgoing pure acknowledgements",
         Holds::Acks { syn_acks: true, .. } => "outgoing pure acknowledgements and answers to a SYN",
     };
-    let step = |program: &str, family: Family, over: &str| {
-        let command =
-            |verb: &str| std::iter::once(program.to_string()).chain(arguments(verb, family, setup)).collect();
-        Step {
-            purpose: format!("Queue {} holds {packets} of {}{over}.", setup.queue, setup.interface),
-            command: command("-A"),
-            undo: Some(command("-D")),
-        }
-    };
-    let mut steps = vec![step(program, Family::Ipv4, "")];
-    steps.extend(setup.ipv6.as_ref().map(|program| step(program, Family::Ipv6, " over IPv6")));
+    let mut steps = hold(program, Family::Ipv4, setup, packets, "");
+    if let Some(program) = &setup.ipv6 {
+        steps.extend(hold(program, Family::Ipv6, setup, packets, " over IPv6"));
+    }
     Plan { steps }
+}
+
+/// Returns the steps that hold packets of one version of IP: one rule, or a chain of rules in front of which small packets leave.
+///
+/// To delete a rule with a program, iptables would need the name of that, which is gone by then. So the chain is emptied instead.
+fn hold(program: &str, family: Family, setup: &Setup, packets: &str, over: &str) -> Vec<Step> {
+    let command = |words: Vec<String>| std::iter::once(program.to_string()).chain(words).collect();
+    let purpose = format!("Queue {} holds {packets} of {}{over}.", setup.queue, setup.interface);
+    let Some(pass) = &setup.pass else {
+        let [add, delete] = ["-A", "-D"].map(|verb| command(arguments(verb, family, setup)));
+        return vec![Step { purpose, command: add, undo: Some(delete) }];
+    };
+    let (chain, pass, dev) =
+        (format!("CLEARWAY-{}", setup.interface), pass.display().to_string(), &setup.interface);
+    let words = |words: &[&str]| {
+        command(["-w", "-t", "mangle"].iter().chain(words).map(|word| word.to_string()).collect())
+    };
+    let step = |purpose: &str, line: &[&str], undo: Option<&[&str]>| Step {
+        purpose: format!("{purpose}{over}."),
+        command: words(line),
+        undo: undo.map(words),
+    };
+    let target = target(family, setup);
+    let held: Vec<&str> = ["-A", &chain].into_iter().chain(target.iter().map(String::as_str)).collect();
+    let jump = |verb| [verb, "POSTROUTING", "-o", dev, "-p", "tcp", "-j", &chain];
+    vec![
+        step(&format!("A chain takes the rules for {dev}"), &["-N", &chain], Some(&["-X", &chain])),
+        step(
+            "Small packets for which credits left enough over leave at once",
+            &["-A", &chain, "-m", "bpf", "--object-pinned", &pass, "-j", "RETURN"],
+            Some(&["-F", &chain]),
+        ),
+        Step { purpose, command: words(&held), undo: None },
+        step(
+            &format!("Outgoing TCP segments of {dev} pass through the chain"),
+            &jump("-A"),
+            Some(&jump("-D")),
+        ),
+    ]
 }
 
 /// Returns the step that has TCP hand over about a millisecond's worth of data at a time, which is the least, instead of
@@ -82,13 +114,18 @@ fn short_queues(value: &str) -> Option<Step> {
 }
 
 /// Returns the arguments of iptables or ip6tables that add (`-A`), delete (`-D`) or look for (`-C`) the rule.
-fn arguments(verb: &str, family: Family, setup: &Setup) -> impl Iterator<Item = String> {
+fn arguments(verb: &str, family: Family, setup: &Setup) -> Vec<String> {
+    let before = ["-w", "-t", "mangle", verb, "POSTROUTING", "-o", &setup.interface, "-p", "tcp"];
+    before.into_iter().map(str::to_string).chain(target(family, setup)).collect()
+}
+
+/// Returns the end of a rule: the program that chooses the packets that are held, and their queue.
+fn target(family: Family, setup: &Setup) -> Vec<String> {
     let bytecode = filter::to_bytecode(&filter::held(setup.holds, family));
     let queue = setup.queue.to_string();
-    let before = ["-w", "-t", "mangle", verb, "POSTROUTING", "-o", &setup.interface, "-p", "tcp"];
-    let after =
-        ["-m", "bpf", "--bytecode", &bytecode, "-j", "NFQUEUE", "--queue-num", &queue, "--queue-bypass"];
-    before.iter().chain(&after).map(|word| word.to_string()).collect::<Vec<_>>().into_iter()
+    ["-m", "bpf", "--bytecode", &bytecode, "-j", "NFQUEUE", "--queue-num", &queue, "--queue-bypass"]
+        .map(str::to_string)
+        .to_vec()
 }
 
 /// Tells whether a program could set the rule, by having it look for the rule; this changes nothing.
@@ -122,6 +159,7 @@ mod tests {
             ipv6: None,
             carrier: Carrier::Ethernet,
             priority: crate::io::Priority::High,
+            pass: None,
         };
         let plan = plan("iptables-legacy", &setup);
         let [step] = &plan.steps[..] else { panic!("one rule is enough: {plan:?}") };
@@ -136,12 +174,49 @@ mod tests {
             "Queue 7 holds outgoing pure acknowledgements and answers to a SYN of eth0."
         );
     }
+
+    #[test]
+    fn a_chain_lets_small_packets_leave_before_the_queue_and_is_emptied_without_the_name_of_its_program() {
+        let setup = Setup {
+            interface: "eth0".to_string(),
+            queue: 7,
+            holds: Holds::Data,
+            ipv6: Some("ip6tables".to_string()),
+            carrier: Carrier::Ethernet,
+            priority: crate::io::Priority::High,
+            pass: Some("/sys/fs/bpf/clearway-1".into()),
+        };
+        let steps = plan("iptables", &setup).steps;
+        let lines =
+            |command: &[String]| command.join(" ").split(" -m bpf --bytecode").next().unwrap().to_string();
+        let done: Vec<String> = steps.iter().map(|step| lines(&step.command)).collect();
+        let four = [
+            "iptables -w -t mangle -N CLEARWAY-eth0",
+            "iptables -w -t mangle -A CLEARWAY-eth0 -m bpf --object-pinned /sys/fs/bpf/clearway-1 -j RETURN",
+            "iptables -w -t mangle -A CLEARWAY-eth0",
+            "iptables -w -t mangle -A POSTROUTING -o eth0 -p tcp -j CLEARWAY-eth0",
+        ];
+        assert_eq!(done[..4], four);
+        assert_eq!(done[4..], four.map(|line| line.replace("iptables", "ip6tables")));
+        assert!(steps[2].command.join(" ").ends_with("-j NFQUEUE --queue-num 7 --queue-bypass"));
+        let undone: Vec<String> =
+            steps[..4].iter().rev().filter_map(|step| Some(step.undo.as_ref()?.join(" "))).collect();
+        assert_eq!(
+            undone,
+            [
+                "iptables -w -t mangle -D POSTROUTING -o eth0 -p tcp -j CLEARWAY-eth0",
+                "iptables -w -t mangle -F CLEARWAY-eth0",
+                "iptables -w -t mangle -X CLEARWAY-eth0",
+            ]
+        );
+    }
+
     #[test]
     fn a_machine_with_ipv6_gets_a_second_rule_with_a_program_of_its_own_and_the_same_queue() {
         let ipv6 = Some("ip6tables-nft".to_string());
         let (interface, carrier) = ("eth0".to_string(), Carrier::Ethernet);
         let priority = crate::io::Priority::High;
-        let setup = Setup { interface, queue: 9, holds: Holds::Data, ipv6, carrier, priority };
+        let setup = Setup { interface, queue: 9, holds: Holds::Data, ipv6, carrier, priority, pass: None };
         let plan = plan("iptables-nft", &setup);
         let [four, six] = &plan.steps[..] else { panic!("one rule for each version of IP: {plan:?}") };
         assert_eq!(six.purpose, "Queue 9 holds outgoing TCP data of eth0 over IPv6.");

@@ -1,7 +1,7 @@
 //! The entries of a recording.
 
 use super::bytes::{RecordError, Source, put_number};
-use crate::datapath::{Actions, Direction, FRAME_LEN, Frame, HeldId, Link, Stamp, Verdict};
+use crate::datapath::{Actions, Direction, FRAME_LEN, Frame, HeldId, Link, Passed, Stamp, Verdict};
 use crate::wire::{Dscp, Ecn, FlowKey, MacAddr, Segment, TcpFlags, Timestamps, frame_len};
 use clearway_units::{Span, Time};
 use std::io::Read;
@@ -19,6 +19,8 @@ pub enum Input {
     Segment(Direction, Segment, Link),
     /// The kernel holds a packet.
     Held(HeldId, Segment),
+    /// Packets left in the kernel.
+    Passed(Passed),
     /// The timer fired.
     Timeout,
     /// All packets shall be released.
@@ -42,6 +44,7 @@ const OUTGOING: u8 = 2;
 const HELD: u8 = 3;
 const TIMEOUT: u8 = 4;
 const RELEASE_ALL: u8 = 5;
+const PASSED: u8 = 6;
 
 const ACCEPT: u8 = 0;
 const STAMPED: u8 = 1;
@@ -52,6 +55,21 @@ const DROP: u8 = 3;
 const HAS_PLACE: u8 = 1;
 const TIMESTAMPS: u8 = 2;
 const IPV6: u8 = 4;
+
+/// The numbers of actions of earlier inputs, which stand before those of the next one.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Counts {
+    verdicts: usize,
+    frames: usize,
+    allowances: usize,
+}
+
+impl Counts {
+    pub fn of(actions: &Actions) -> Counts {
+        let Actions { verdicts, frames, allowances } = actions;
+        Counts { verdicts: verdicts.len(), frames: frames.len(), allowances: allowances.len() }
+    }
+}
 
 /// Writes entries one after the other.
 #[derive(Default)]
@@ -93,6 +111,29 @@ impl EntryWriter {
         self.put_segment(segment);
     }
 
+    pub fn passed(&mut self, passed: &Passed, at: Time) {
+        let Passed { to, packets, payload, wire } = *passed;
+        self.begin(PASSED, at);
+        self.put_address(to);
+        for number in [packets, payload, wire] {
+            put_number(&mut self.bytes, number);
+        }
+    }
+
+    /// Writes the version of an address, and its bytes.
+    fn put_address(&mut self, address: IpAddr) {
+        match address {
+            IpAddr::V4(address) => {
+                self.bytes.push(0);
+                self.bytes.extend_from_slice(&address.octets());
+            }
+            IpAddr::V6(address) => {
+                self.bytes.push(IPV6);
+                self.bytes.extend_from_slice(&address.octets());
+            }
+        }
+    }
+
     pub fn timeout(&mut self, at: Time) {
         self.begin(TIMEOUT, at);
     }
@@ -101,9 +142,9 @@ impl EntryWriter {
         self.begin(RELEASE_ALL, at);
     }
 
-    /// Writes the actions that follow the first `verdicts` and `frames`, which are of earlier inputs.
-    pub fn actions(&mut self, actions: &Actions, verdicts: usize, frames: usize) {
-        let verdicts = actions.verdicts.get(verdicts..).unwrap_or_default();
+    /// Writes the actions that follow those `before`, which are of earlier inputs.
+    pub fn actions(&mut self, actions: &Actions, before: Counts) {
+        let verdicts = actions.verdicts.get(before.verdicts..).unwrap_or_default();
         put_number(&mut self.bytes, verdicts.len() as u64);
         for (id, verdict) in verdicts {
             self.bytes.extend_from_slice(&id.0.to_be_bytes());
@@ -116,9 +157,15 @@ impl EntryWriter {
                 }
             }
         }
-        let frames = actions.frames.get(frames..).unwrap_or_default();
+        let frames = actions.frames.get(before.frames..).unwrap_or_default();
         put_number(&mut self.bytes, frames.len() as u64);
         frames.iter().for_each(|frame| self.bytes.extend_from_slice(frame));
+        let allowances = actions.allowances.get(before.allowances..).unwrap_or_default();
+        put_number(&mut self.bytes, allowances.len() as u64);
+        for (to, bytes) in allowances {
+            self.put_address(*to);
+            self.bytes.extend_from_slice(&bytes.to_be_bytes());
+        }
     }
 
     fn put_segment(&mut self, segment: &Segment) {
@@ -163,8 +210,12 @@ impl EntryWriter {
     }
 }
 
-/// Reads the next entry, or returns `None` at the end of the file.
-pub(super) fn read<R: Read>(from: &mut Source<R>, last: Time) -> Result<Option<Entry>, RecordError> {
+/// Reads the next entry, or returns `None` at the end of the file. Recordings of some versions have no allowances among their actions.
+pub(super) fn read<R: Read>(
+    from: &mut Source<R>,
+    last: Time,
+    has_allowances: bool,
+) -> Result<Option<Entry>, RecordError> {
     let Some(kind) = from.next()? else { return Ok(None) };
     let at = last.saturating_add(Span::from_ps(from.number()?));
     let input = match kind {
@@ -176,6 +227,12 @@ pub(super) fn read<R: Read>(from: &mut Source<R>, last: Time) -> Result<Option<E
         }
         HELD => Input::Held(HeldId(from.word()?), read_segment(from)?),
         TIMEOUT => Input::Timeout,
+        PASSED => Input::Passed(Passed {
+            to: read_address(from)?,
+            packets: from.number()?,
+            payload: from.number()?,
+            wire: from.number()?,
+        }),
         RELEASE_ALL => Input::ReleaseAll,
         _ => return Err(RecordError::Damaged("an entry is of an unknown kind")),
     };
@@ -200,7 +257,18 @@ pub(super) fn read<R: Read>(from: &mut Source<R>, last: Time) -> Result<Option<E
         from.fill(rest)?;
         actions.frames.push(frame);
     }
+    for _ in 0..if has_allowances { from.number()? } else { 0 } {
+        actions.allowances.push((read_address(from)?, i64::from_be_bytes(from.array()?)));
+    }
     Ok(Some(Entry { at, input, actions }))
+}
+
+fn read_address<R: Read>(from: &mut Source<R>) -> Result<IpAddr, RecordError> {
+    Ok(match from.byte()? {
+        0 => Ipv4Addr::from(from.array::<4>()?).into(),
+        IPV6 => Ipv6Addr::from(from.array::<16>()?).into(),
+        _ => return Err(RecordError::Damaged("an address is of an unknown kind")),
+    })
 }
 
 fn read_segment<R: Read>(from: &mut Source<R>) -> Result<Segment, RecordError> {

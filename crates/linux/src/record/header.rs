@@ -9,15 +9,17 @@ use std::fmt::Write as _;
 use std::io::Read;
 
 /// The first line of a recording, with the version of the format.
-const MAGIC: &str = "clearwayd recording 2\n";
-/// The first line of recordings from before IPv6, whose entries are read in the same way.
-const MAGIC_BEFORE: &str = "clearwayd recording 1\n";
+const MAGIC: &str = "clearwayd recording 3\n";
+/// The first lines of recordings from before small packets left in the kernel. Their entries lack allowances.
+const MAGIC_BEFORE: [&str; 2] = ["clearwayd recording 1\n", "clearwayd recording 2\n"];
 /// The longest header.
 const LENGTH_MAX: u32 = 1 << 20;
 
 /// The titles of the tables of parameters.
 const PARAMETERS: &str = "parameters";
 const HOST: &str = "host";
+/// The key that says that small packets leave in the kernel.
+const KERNEL_PATH: &str = "kernel_path";
 /// The key of the UDP port of control frames, which is there if they travel so.
 const UDP_PORT: &str = "control_port";
 
@@ -46,10 +48,12 @@ impl Header {
     }
 
     /// Reads the header at the beginning of a recording.
-    pub(super) fn read<R: Read>(from: &mut Source<R>) -> Result<Header, RecordError> {
+    /// Tells too whether its entries have allowances.
+    pub(super) fn read<R: Read>(from: &mut Source<R>) -> Result<(Header, bool), RecordError> {
         let no_recording = |_| RecordError::Magic(MAGIC.trim_end());
         let magic: [u8; MAGIC.len()] = from.array().map_err(no_recording)?;
-        if ![MAGIC, MAGIC_BEFORE].iter().any(|line| magic == *line.as_bytes()) {
+        let is_new = magic == *MAGIC.as_bytes();
+        if !is_new && !MAGIC_BEFORE.iter().any(|line| magic == *line.as_bytes()) {
             return Err(no_recording(RecordError::CutOff));
         }
         let len = from.word()?;
@@ -59,11 +63,11 @@ impl Header {
         let mut text = vec![0; len as usize];
         from.fill(&mut text)?;
         let text = String::from_utf8(text).map_err(|_| RecordError::Header("it is no text".into()))?;
-        Header::of_text(&text).map_err(RecordError::Header)
+        Ok((Header::of_text(&text).map_err(RecordError::Header)?, is_new))
     }
 
     fn to_text(&self) -> String {
-        let HostConfig { address, rate, mtu, carrier, transport, params } = &self.config;
+        let HostConfig { address, rate, mtu, carrier, kernel_path, transport, params } = &self.config;
         let mut text = format!("program = \"clearwayd {}\"\n", env!("CARGO_PKG_VERSION"));
         // Writing to a string never fails.
         let _ = write!(text, "seed = \"{:#018x}\"\naddress = \"{address}\"\n", self.seed);
@@ -75,6 +79,9 @@ impl Header {
         );
         if let Carrier::Udp(port) = carrier {
             let _ = writeln!(text, "{UDP_PORT} = {port}");
+        }
+        if *kernel_path {
+            let _ = writeln!(text, "{KERNEL_PATH} = true");
         }
         for (title, values) in [(PARAMETERS, transport.write()), (HOST, params.write())] {
             let _ = writeln!(text, "\n[{title}]");
@@ -114,6 +121,7 @@ impl Header {
             rate: Rate::bps(number("rate_bps")?),
             mtu: number("mtu")?.try_into().map_err(|_| "mtu is too large")?,
             carrier,
+            kernel_path: word(KERNEL_PATH).is_ok_and(|value| value == "true"),
             transport,
             params,
         };

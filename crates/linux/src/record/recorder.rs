@@ -1,8 +1,8 @@
 //! The datapath that writes what happens to another one.
 
-use super::entry::EntryWriter;
+use super::entry::{Counts, EntryWriter};
 use super::header::Header;
-use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric};
+use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed};
 use crate::wire::Segment;
 use clearway_units::Time;
 use std::io::Write;
@@ -61,10 +61,10 @@ impl<D: Datapath, W: Write> Recorder<D, W> {
         if self.to.is_none() {
             return input(&mut self.inner, actions);
         }
-        let (verdicts, frames) = (actions.verdicts.len(), actions.frames.len());
+        let before = Counts::of(actions);
         write(&mut self.entries);
         input(&mut self.inner, actions);
-        self.entries.actions(actions, verdicts, frames);
+        self.entries.actions(actions, before);
         if self.entries.bytes.len() >= BLOCK {
             self.flush();
         }
@@ -100,6 +100,14 @@ impl<D: Datapath, W: Write> Datapath for Recorder<D, W> {
             actions,
             |entries| entries.held(id, segment, now),
             |inner, actions| inner.handle_held(id, segment, now, actions),
+        );
+    }
+
+    fn handle_passed(&mut self, passed: &Passed, now: Time, actions: &mut Actions) {
+        self.record(
+            actions,
+            |entries| entries.passed(passed, now),
+            |inner, actions| inner.handle_passed(passed, now, actions),
         );
     }
 

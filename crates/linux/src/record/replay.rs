@@ -13,14 +13,15 @@ pub struct Recording<R> {
     from: Source<R>,
     header: Header,
     last: Time,
+    has_allowances: bool,
 }
 
 impl<R: Read> Recording<R> {
     /// Reads the header of a recording. `from` should be buffered.
     pub fn open(from: R) -> Result<Recording<R>, RecordError> {
         let mut from = Source(from);
-        let header = Header::read(&mut from)?;
-        Ok(Recording { from, header, last: Time::ZERO })
+        let (header, has_allowances) = Header::read(&mut from)?;
+        Ok(Recording { from, header, last: Time::ZERO, has_allowances })
     }
 
     /// Returns the header.
@@ -33,7 +34,7 @@ impl<R: Read> Iterator for Recording<R> {
     type Item = Result<Entry, RecordError>;
 
     fn next(&mut self) -> Option<Result<Entry, RecordError>> {
-        let entry = entry::read(&mut self.from, self.last).transpose()?;
+        let entry = entry::read(&mut self.from, self.last, self.has_allowances).transpose()?;
         if let Ok(entry) = &entry {
             self.last = entry.at;
         }
@@ -96,11 +97,12 @@ pub fn replay<R: Read>(recording: Recording<R>) -> Result<Result<Summary, Box<Di
                 host.handle_segment(*direction, segment, *link, now, &mut actions);
             }
             Input::Held(id, segment) => host.handle_held(*id, segment, now, &mut actions),
+            Input::Passed(passed) => host.handle_passed(passed, now, &mut actions),
             Input::Timeout => host.handle_timeout(now, &mut actions),
             Input::ReleaseAll => host.release_all(now, &mut actions),
         }
         summary.inputs += 1;
-        if actions.verdicts != entry.actions.verdicts || actions.frames != entry.actions.frames {
+        if actions != entry.actions {
             return Ok(Err(Box::new(Difference {
                 entry: summary.inputs,
                 recorded: entry,

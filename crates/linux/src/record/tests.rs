@@ -1,8 +1,8 @@
 //! Recordings of a flow between two hosts.
 
-use super::entry::EntryWriter;
+use super::entry::{Counts, EntryWriter};
 use super::*;
-use crate::datapath::{Actions, Datapath, Direction, Frame, HeldId, Link, Stamp, Verdict};
+use crate::datapath::{Actions, Datapath, Direction, Frame, HeldId, Link, Passed, Stamp, Verdict};
 use crate::host::{Host, HostConfig, HostParams};
 use crate::wire::{Carrier, Dscp, Ecn, FlowKey, MacAddr, SCHEDULED, Segment, TcpFlags, Timestamps};
 use clearway_schema::Declared;
@@ -32,6 +32,7 @@ fn header(node: usize, transport: &str) -> Header {
     let transport = HostConfig::transport(transport).unwrap();
     let params = HostParams::default();
     let config = HostConfig {
+        kernel_path: false,
         address: MACS[node],
         rate: Rate::mbps(100),
         mtu: 1500,
@@ -226,7 +227,7 @@ fn a_recording_that_ends_within_an_entry_is_replayed_up_to_there() {
 #[test]
 fn a_file_that_is_no_recording_is_refused_with_what_is_wrong() {
     let message = |bytes: &[u8]| Recording::open(bytes).map(|_| ()).unwrap_err().to_string();
-    assert!(message(b"pcap").contains("it does not begin with the line \"clearwayd recording 2\""));
+    assert!(message(b"pcap").contains("it does not begin with the line \"clearwayd recording 3\""));
     let mut bytes = header(0, "ec4").to_bytes();
     let at = bytes.windows(5).position(|window| window == b"\"ec4\"").unwrap();
     bytes[at..at + 5].copy_from_slice(b"\"ec5\"");
@@ -275,7 +276,9 @@ proptest! {
     fn every_entry_is_read_as_it_was_written(
         segment in any_segment(),
         frame in prop::collection::vec(any::<u8>(), 0..300),
-        gaps: [u64; 4],
+        gaps: [u64; 5],
+        passed: ([u64; 3], bool),
+        allowances in prop::collection::vec((any::<bool>(), any::<i64>()), 0..3),
         verdicts in prop::collection::vec((any::<u32>(), any::<Option<(u16, bool)>>()), 0..4),
     ) {
         let times: Vec<Time> = gaps.iter().scan(Time::ZERO, |at, gap| {
@@ -287,25 +290,41 @@ proptest! {
             let verdict = stamp.map_or(Verdict::Drop, |(id, ecn)| Verdict::Stamped(Stamp { id, ecn }));
             actions.verdicts.push((HeldId(id), verdict));
         }
+        let [source, destination] = [FLOW.source, flow6().destination];
+        let host = |six: bool| if six { destination } else { source };
+        actions.allowances = allowances.into_iter().map(|(six, bytes)| (host(six), bytes)).collect();
+        let ([packets, payload, wire], six) = passed;
+        let passed = Passed { to: host(six), packets, payload, wire };
         let mut writer = EntryWriter::default();
         let link = Link { local: MACS[0], peer: MACS[1] };
         writer.frame(&frame, times[0]);
-        writer.actions(&actions, 0, 0);
+        writer.actions(&actions, Counts::default());
         writer.segment(Direction::Outgoing, &segment, link, times[1]);
-        writer.actions(&actions, 1, 0);
+        let before = Actions {
+            verdicts: actions.verdicts.iter().take(1).copied().collect(),
+            allowances: actions.allowances.iter().take(1).copied().collect(),
+            ..Actions::default()
+        };
+        writer.actions(&actions, Counts::of(&before));
         writer.held(HeldId(7), &segment, times[2]);
-        writer.actions(&Actions::default(), 0, 0);
-        writer.timeout(times[3]);
-        writer.actions(&Actions::default(), 0, 0);
+        writer.actions(&Actions::default(), Counts::default());
+        writer.passed(&passed, times[3]);
+        writer.actions(&actions, Counts::default());
+        writer.timeout(times[4]);
+        writer.actions(&Actions::default(), Counts::default());
         let bytes = [header(0, "ec4").to_bytes(), writer.bytes].concat();
         let read: Vec<Entry> = Recording::open(bytes.as_slice()).unwrap().map(Result::unwrap).collect();
         prop_assert_eq!(read.iter().map(|entry| entry.at).collect::<Vec<_>>(), times);
         prop_assert_eq!(&read[0].input, &Input::Frame(frame));
-        prop_assert_eq!(&read[0].actions.verdicts, &actions.verdicts);
+        prop_assert_eq!(&read[0].actions, &actions);
         prop_assert_eq!(&read[1].input, &Input::Segment(Direction::Outgoing, segment, link));
         prop_assert_eq!(&read[1].actions.verdicts[..], actions.verdicts.get(1..).unwrap_or_default());
         prop_assert_eq!(&read[2].input, &Input::Held(HeldId(7), segment));
-        prop_assert_eq!(&read[3].input, &Input::Timeout);
+        let allowances = actions.allowances.get(1..).unwrap_or_default();
+        prop_assert_eq!(&read[1].actions.allowances[..], allowances);
+        prop_assert_eq!(&read[3].input, &Input::Passed(passed));
+        prop_assert_eq!(&read[3].actions, &actions);
+        prop_assert_eq!(&read[4].input, &Input::Timeout);
     }
 
     #[test]

@@ -17,8 +17,18 @@ pub trait Job {
     /// Returns the NICs, of which no other daemon may have any.
     fn devices(&self) -> Vec<String>;
 
+    /// Loads what the rules refer to, before they are planned. A dry run does without.
+    fn prepare(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Returns the rules to set, after a look at the machine.
     fn plan(&mut self) -> Result<Plan, String>;
+
+    /// Returns sentences about what a dry run doesn't show, since it is not prepared.
+    fn unplanned(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Opens the sockets, before the rules are set.
     fn open(&mut self) -> Result<(), String>;
@@ -41,8 +51,16 @@ impl Job for Box<dyn Job> {
         (**self).devices()
     }
 
+    fn prepare(&mut self) -> Result<(), String> {
+        (**self).prepare()
+    }
+
     fn plan(&mut self) -> Result<Plan, String> {
         (**self).plan()
+    }
+
+    fn unplanned(&self) -> Vec<String> {
+        (**self).unplanned()
     }
 
     fn open(&mut self) -> Result<(), String> {
@@ -83,6 +101,7 @@ pub fn run(job: &mut dyn Job, service: &ServiceSettings) -> Result<(), String> {
         let journal = Journal::open(&folder, &device, &command_line.join(" "));
         locks.0.push(journal.map_err(|error| error.to_string())?);
     }
+    job.prepare()?;
     let plan = job.plan()?;
     job.open()?;
     let mut server = Server::default();

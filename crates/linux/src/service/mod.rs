@@ -79,6 +79,9 @@ fn run_daemon<S: Settings, J: Job>(
     logs::start(&service);
     if matches.get_flag("dry_run") {
         print!("{}", job.plan()?);
+        for line in job.unplanned() {
+            println!("# {line}");
+        }
         return Ok(());
     }
     daemon::run(&mut job, &service).map_err(|problem| {

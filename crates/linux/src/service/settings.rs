@@ -76,6 +76,16 @@ choice! {
     }
 }
 
+choice! {
+    /// The path of small packets.
+    pub enum KernelPath {
+        /// In the kernel, if it can, else in user space as all others.
+        Auto = "auto",
+        /// In user space.
+        Off = "off",
+    }
+}
+
 declare! {
     /// Settings of every daemon.
     pub struct ServiceSettings {
@@ -105,6 +115,8 @@ declare! {
         queue: u32 = "7" in "0" to "65535" from "our choice";
         /// What becomes of the offloads TSO, GSO, GRO and LRO that are on: "off" switches them off and on again at the end, since they join packets that credits count one by one; "keep" leaves them.
         offloads: Offloads = "off" from "our choice: one credit releases one packet";
+        /// The path of small packets for which credits have left enough over: "auto" lets a program in the kernel pass them (CAP_BPF, CAP_PERFMON and a file system of BPF), or tells why it can't; "off" has them wait in user space like all other data.
+        kernel_path: KernelPath = "auto" from "our choice: a packet that is held costs 30 us on each host";
         /// The way in which requests, credits and their answers travel: "ethernet" straight over Ethernet, within one segment; "udp" in UDP datagrams, which routers forward. All hosts and switches of a network need the same.
         control: ControlCarrier = "ethernet" from "ExpressPass sec. 3.1: credits of 84 bytes";
         /// The UDP port of control frames at all hosts, with `control = "udp"`.

@@ -151,6 +151,13 @@ impl SenderGate {
         }
     }
 
+    /// Puts the stop of credits off for another idle time, if credits arrive: data left that the gate doesn't know of.
+    pub fn stay(&mut self, now: Time) {
+        if self.state == State::Receiving {
+            self.timer = now.saturating_add(self.config.idle);
+        }
+    }
+
     /// Sends a request that tells of more data, if credits arrive.
     pub fn ask_again(&mut self, now: Time) {
         if self.state == State::Receiving {

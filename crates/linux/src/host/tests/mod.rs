@@ -6,6 +6,7 @@ mod bounds;
 mod bytes;
 mod flows;
 mod ipv6;
+mod kernel;
 mod network;
 mod plain;
 mod repeated;

@@ -1,6 +1,8 @@
 //! The network in memory: hosts, the kernels' queues, and links that delay, lose, reorder and repeat.
 
+use super::kernel::Kernel;
 use crate::datapath::{Actions, Datapath, Direction, Frame, HeldId, Link, Verdict};
+use crate::host::leftover::wire;
 use crate::host::{Host, HostConfig, HostParams};
 use crate::wire::{Carrier, Control, Dscp, Ecn, FlowKey, Kind, MacAddr, SCHEDULED, Segment, TcpFlags};
 use clearway_proto::{Entity, Rng};
@@ -89,6 +91,7 @@ pub fn config(node: usize, transport: &str) -> HostConfig {
         rate: Rate::mbps(100),
         mtu: 1500,
         carrier: Carrier::Ethernet,
+        kernel_path: false,
         transport: HostConfig::transport(transport).unwrap(),
         params: HostParams::default(),
     }
@@ -126,6 +129,13 @@ pub struct Source {
     pub sent: u64,
 }
 
+impl Node {
+    /// Returns the number of packets that the kernel ever held.
+    pub fn held_so_far(&self) -> u32 {
+        self.next_id
+    }
+}
+
 impl Source {
     /// Returns the payload of a full packet.
     pub fn payload(&self) -> u16 {
@@ -146,6 +156,7 @@ pub struct Node {
     /// The packets that the kernel holds, with the time since when and the source.
     pub held: BTreeMap<u32, (Time, usize)>,
     next_id: u32,
+    pub kernel: Kernel,
     /// The data that arrived, with the time.
     pub arrived: Vec<(Time, Segment)>,
     /// The control frames that left, with the time.
@@ -159,6 +170,8 @@ pub struct Net {
     pub way: Way,
     /// The time by which all timers fire late.
     pub late: Span,
+    /// The share of inputs before which a host is not told what left in the kernel.
+    pub tally_late: f64,
     events: BTreeMap<u64, Event>,
     order: BinaryHeap<Reverse<(Time, u64)>>,
     count: u64,
@@ -172,6 +185,7 @@ impl Net {
             sources: Vec::new(),
             held: BTreeMap::new(),
             next_id: 0,
+            kernel: Kernel::default(),
             arrived: Vec::new(),
             left: Vec::new(),
             longest_hold: Span::ZERO,
@@ -181,6 +195,7 @@ impl Net {
             nodes: hosts.into_iter().map(node).collect(),
             way,
             late: Span::ZERO,
+            tally_late: 0.0,
             events: BTreeMap::new(),
             order: BinaryHeap::new(),
             count: 0,
@@ -231,9 +246,15 @@ impl Net {
     pub fn hold(&mut self, node: usize, at: usize, flags: u8, payload: u16) {
         let now = self.now;
         let place = &mut self.nodes[node];
+        let segment = segment(place.sources[at].flow, flags, payload);
+        let (to, wire) = (segment.flow.destination, wire(segment.ip_len));
+        let is_behind = place.held.values().any(|(_, other)| *other == at);
+        if !is_behind && flags == ACK && wire <= 1538 / 2 && place.kernel.pass(to, payload, wire) {
+            place.sources[at].sent += 1;
+            return self.post(Event::Segment(node_of(to), segment));
+        }
         let id = place.next_id;
         place.next_id += 1;
-        let segment = segment(place.sources[at].flow, flags, payload);
         place.held.insert(id, (now, at));
         place.sources[at].queued += 1;
         self.input(node, |host, now, actions| host.handle_held(HeldId(id), &segment, now, actions));
@@ -262,7 +283,15 @@ impl Net {
     /// Gives a host an input, and carries out what it asks for.
     pub fn input(&mut self, node: usize, input: impl FnOnce(&mut Host, Time, &mut Actions)) {
         let mut actions = Actions::default();
-        match &mut self.nodes[node].host {
+        let place = &mut self.nodes[node];
+        if let Some(host) = &mut place.host
+            && (self.tally_late == 0.0 || self.rng.unit() >= self.tally_late)
+        {
+            for passed in place.kernel.tally() {
+                host.handle_passed(&passed, self.now, &mut actions);
+            }
+        }
+        match &mut place.host {
             Some(host) => input(host, self.now, &mut actions),
             None => {
                 // Without Clearway all packets leave at once.
@@ -270,6 +299,7 @@ impl Net {
                 actions.verdicts.extend(held.into_iter().map(|id| (HeldId(id), Verdict::Accept)));
             }
         }
+        self.nodes[node].kernel.allow(&actions);
         for (HeldId(id), verdict) in actions.verdicts {
             let place = &mut self.nodes[node];
             let (since, at) = place.held.remove(&id).expect("one verdict for each held packet");

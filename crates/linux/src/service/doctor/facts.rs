@@ -29,6 +29,8 @@ pub struct Facts {
     pub congestion_control: Option<String>,
     /// True if the kernel has `net.ipv4.tcp_tso_rtt_log`, which limits what TCP hands over at once.
     pub has_burst_setting: bool,
+    /// Whether small packets can leave in the kernel: the reason why not, a clause.
+    pub kernel_path: Result<(), String>,
     /// The memory that programs could still have, in bytes.
     pub memory_available: Option<u64>,
     /// The folder of journals and sockets.

@@ -84,6 +84,7 @@ pub fn findings(kind: Kind, facts: &Facts) -> Vec<Finding> {
     }
     if kind == Kind::Host {
         all.push(bursts(facts.has_burst_setting));
+        all.push(kernel_path(&facts.kernel_path));
     }
     all.extend(facts.memory_available.map(memory));
     for (name, nic) in &facts.nics {
@@ -293,6 +294,21 @@ fn bursts(has_setting: bool) -> Finding {
             check,
             "The kernel, older than 5.18, lacks net.ipv4.tcp_tso_rtt_log.",
             "Nothing has to be done: kernels before 5.18 do not make the larger bursts that it limits.",
+        ),
+    }
+}
+
+fn kernel_path(found: &Result<(), String>) -> Finding {
+    let check = "path in the kernel";
+    match found {
+        Ok(()) => Finding::ok(
+            check,
+            "The kernel takes the program that lets small packets leave without being held.",
+        ),
+        Err(why) => Finding::note(
+            check,
+            format!("Small packets wait in user space like all others: {why}."),
+            "Give the daemon CAP_BPF and CAP_PERFMON, and mount the file system of BPF at /sys/fs/bpf, as systemd does.",
         ),
     }
 }

@@ -32,6 +32,7 @@ fn whole() -> Facts {
         programs: PROGRAMS.into_iter().map(|program| (program, here)).collect(),
         congestion_control: Some("cubic".into()),
         has_burst_setting: true,
+        kernel_path: Ok(()),
         memory_available: Some(4 << 30),
         run_dir: RunDir::Absent("/run/clearwayd".into()),
         journals: Vec::new(),
@@ -221,4 +222,13 @@ fn the_files_of_the_kernel_are_read_and_damaged_ones_say_nothing() {
     let locks = "1: FLOCK  ADVISORY  WRITE 99 00:1a:4242 0 EOF\n2: POSIX  ADVISORY  WRITE 99 00:1a:5 0 EOF\n";
     assert!(is_locked(locks, 0x1a, 4242));
     assert!(!is_locked(locks, 0x1a, 42) && !is_locked(locks, 0x1b, 4242) && !is_locked(locks, 0x1a, 5));
+}
+
+#[test]
+fn a_machine_without_the_file_system_of_bpf_is_told_that_small_packets_wait_in_user_space() {
+    let facts = Facts { kernel_path: Err("none can be mounted: EPERM".into()), ..whole() };
+    let found = trouble(Kind::Host, &facts);
+    assert_eq!((found.check.as_str(), found.status), ("path in the kernel", Status::Note));
+    assert_eq!(found.reason, "Small packets wait in user space like all others: none can be mounted: EPERM.");
+    assert_eq!(troubles(Kind::Pac, &facts), []);
 }

@@ -2,17 +2,18 @@
 
 use super::nic::{Found, find};
 use crate::host::{Host, HostConfig, HostParams};
-use crate::io::{Driver, Holds, Setup, Supervisor};
+use crate::io::{Driver, Holds, Pass, Setup, Supervisor};
 use crate::record::{Header, Recorder};
 use crate::rules::Plan;
 use crate::service::config::{ConfigError, Given};
 use crate::service::daemon::Job;
-use crate::service::settings::{HostSettings, Settings};
+use crate::service::settings::{Folder, HostSettings, KernelPath, Settings};
 use crate::service::stats::Identity;
 use clearway_proto::AnyTransport;
 use clearway_schema::{Declared, Error};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 /// A daemon that runs ExpressPass or EC4.
 pub struct HostJob {
@@ -21,6 +22,8 @@ pub struct HostJob {
     params: HostParams,
     setup: Setup,
     found: Option<Found>,
+    /// The program for small packets, until the driver has it.
+    pass: Option<Pass>,
     driver: Option<Driver>,
     /// The file of the recording, opened while the daemon may still open files of others.
     recording: Option<File>,
@@ -45,8 +48,18 @@ impl HostJob {
             ipv6: None,
             carrier: settings.control.at(settings.control_port),
             priority: settings.priority,
+            pass: None,
         };
-        Ok(HostJob { settings, transport, params, setup, found: None, driver: None, recording: None })
+        Ok(HostJob {
+            settings,
+            transport,
+            params,
+            setup,
+            found: None,
+            pass: None,
+            driver: None,
+            recording: None,
+        })
     }
 
     fn config(&self, found: &Found) -> HostConfig {
@@ -55,9 +68,19 @@ impl HostJob {
             rate: found.rate,
             mtu: found.mtu,
             carrier: self.setup.carrier,
+            kernel_path: self.setup.pass.is_some(),
             transport: self.transport.clone(),
             params: self.params.clone(),
         }
+    }
+}
+
+impl HostJob {
+    /// Looks at the NIC, and says why it can't be used with these settings, if it can't.
+    fn look(&self) -> Result<Found, String> {
+        let found = find(&self.setup.interface, self.settings.rate, self.settings.mtu)?;
+        self.config(&found).check().map_err(|error| error.to_string())?;
+        Ok(found)
     }
 }
 
@@ -71,21 +94,57 @@ impl Job for HostJob {
         vec![self.setup.interface.clone()]
     }
 
+    fn prepare(&mut self) -> Result<(), String> {
+        let found = self.look()?;
+        let dev = &self.setup.interface;
+        let loaded = match (self.settings.kernel_path, self.params.leftover) {
+            (KernelPath::Off, _) => Err("kernel_path is off".to_owned()),
+            (KernelPath::Auto, 0) => Err("leftover is 0, so that each packet needs a credit".to_owned()),
+            (KernelPath::Auto, _) => {
+                let folder = Folder::of(&self.settings.service.run_dir);
+                let small = self.config(&found).framing().wire_max() / 2;
+                Pass::load(&folder, &format!("clearway-{}-{dev}", std::process::id()), small)
+            }
+        };
+        match loaded {
+            Ok(pass) => {
+                tracing::info!(
+                    dev,
+                    "small packets leave in the kernel for what credits left over; others wait in user space"
+                );
+                self.setup.pass = pass.path().map(Path::to_path_buf);
+                self.pass = Some(pass);
+            }
+            Err(why) => tracing::info!(dev, why, "all packets wait in user space"),
+        }
+        Ok(())
+    }
+
     fn plan(&mut self) -> Result<Plan, String> {
-        let found = find(&self.setup.interface, self.settings.rate, self.settings.mtu)?;
-        self.config(&found).check().map_err(|error| error.to_string())?;
+        let found = self.look()?;
         let plan = found.plan(&mut self.setup, self.settings.offloads);
         self.found = Some(found);
         plan
     }
 
+    fn unplanned(&self) -> Vec<String> {
+        let line = "A daemon with kernel_path = \"auto\" also loads a program that lets small packets leave before they reach the queue.";
+        let is_on = self.settings.kernel_path == KernelPath::Auto && self.params.leftover > 0;
+        if is_on { vec![line.to_owned()] } else { Vec::new() }
+    }
+
     fn open(&mut self) -> Result<(), String> {
-        self.driver = Some(Driver::open(&self.setup).map_err(|error| error.to_string())?);
+        self.driver = Some(Driver::open(&self.setup, self.pass.take()).map_err(|error| error.to_string())?);
         if let Some(path) = &self.settings.record {
             // Nobody else may read the seed of the cookies.
             let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
             self.recording = Some(file.map_err(|error| format!("record = {path:?}: {error}"))?);
         }
+        Ok(())
+    }
+
+    fn look_back(&mut self) -> Result<(), String> {
+        self.driver.iter_mut().for_each(Driver::look_back);
         Ok(())
     }
 

@@ -33,6 +33,7 @@ impl PacJob {
             ipv6: None,
             carrier: Carrier::Ethernet,
             priority: settings.priority,
+            pass: None,
         };
         Ok(PacJob { settings, params, setup, found: None, driver: None })
     }
@@ -56,7 +57,7 @@ impl Job for PacJob {
     }
 
     fn open(&mut self) -> Result<(), String> {
-        self.driver = Some(Driver::open(&self.setup).map_err(|error| error.to_string())?);
+        self.driver = Some(Driver::open(&self.setup, None).map_err(|error| error.to_string())?);
         Ok(())
     }
 

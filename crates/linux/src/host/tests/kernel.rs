@@ -1,0 +1,210 @@
+//! Small packets that leave in the kernel, without being held.
+
+use super::network::*;
+use crate::datapath::{Actions, Passed};
+use crate::host::Host;
+use crate::host::leftover::wire;
+use crate::wire::Kind;
+use clearway_units::Span;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// The program in the kernel and its table, as the driver keeps it.
+#[derive(Default)]
+pub struct Kernel {
+    hosts: BTreeMap<IpAddr, Place>,
+}
+
+/// What is kept of one host.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    /// The bytes that the program may spend.
+    allowance: i64,
+    /// The same as the driver knows it, after the last tally.
+    known: i64,
+    /// What left since the last tally: packets, payload, bytes on the wire.
+    passed: [u64; 3],
+}
+
+impl Kernel {
+    /// Sets the allowances that a host asks for.
+    pub fn allow(&mut self, actions: &Actions) {
+        for (to, bytes) in &actions.allowances {
+            let place = self.hosts.entry(*to).or_default();
+            place.allowance += bytes - place.known;
+            place.known = *bytes;
+        }
+    }
+
+    /// Lets a packet of so many bytes of payload and on the wire leave, if its host has an allowance for it.
+    pub fn pass(&mut self, to: IpAddr, payload: u16, wire: u32) -> bool {
+        let Some(place) = self.hosts.get_mut(&to) else { return false };
+        let passes = place.allowance >= i64::from(wire);
+        if passes {
+            place.allowance -= i64::from(wire);
+            let more = [1, u64::from(payload), u64::from(wire)];
+            place.passed.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        }
+        passes
+    }
+
+    /// Returns what left since the last tally.
+    pub fn tally(&mut self) -> Vec<Passed> {
+        let left = self.hosts.iter_mut().filter(|(_, place)| place.passed[0] > 0);
+        left.map(|(to, place)| {
+            let [packets, payload, wire] = std::mem::take(&mut place.passed);
+            place.known -= wire as i64;
+            Passed { to: *to, packets, payload, wire }
+        })
+        .collect()
+    }
+
+    /// Returns the bytes that packets to a host may spend.
+    fn allowance(&self, to: usize) -> i64 {
+        self.hosts.get(&address(to)).map_or(0, |place| place.allowance)
+    }
+}
+
+/// Two hosts at which so many bytes may be left over, with a path in the kernel.
+fn net(leftover: u32) -> Net {
+    let host = |node| {
+        let mut config = config(node, "expresspass");
+        (config.params.leftover, config.kernel_path) = (leftover, true);
+        Some(Host::new(config, 7 + node as u64).unwrap())
+    };
+    Net::new((0..2).map(host).collect(), Way::GOOD, 1)
+}
+
+/// Opens so many connections without data, whose credits have stopped by the end.
+fn open_idle(net: &mut Net, count: u16) -> Vec<usize> {
+    let places = (0..count).map(|port| net.open(0, 1, 1000 + port, 0)).collect();
+    net.run_for(ms(50));
+    places
+}
+
+/// Sends a small packet each `gap` for `span`.
+fn send_often(net: &mut Net, place: usize, payload: u16, gap: Span, span: Span) {
+    let end = net.now + span;
+    while net.now < end {
+        net.hold(0, place, ACK, payload);
+        net.run_for(gap);
+    }
+}
+
+#[test]
+fn the_kernel_may_spend_what_credits_left_over_and_nothing_while_a_packet_waits_for_that() {
+    let mut net = net(1538);
+    let places = open_idle(&mut net, 2);
+    assert_eq!(net.nodes[0].kernel.allowance(1), 1538);
+    (0..8).for_each(|_| net.hold(0, places[0], ACK, 100));
+    assert_eq!(net.nodes[0].kernel.allowance(1), 1538 - 8 * 190);
+    assert_eq!(net.nodes[0].held_so_far(), 0, "the kernel let them leave");
+    // The ninth finds 18 bytes, and waits for a credit. What is left is its own from now on.
+    net.hold(0, places[0], ACK, 100);
+    assert_eq!((net.nodes[0].held.len(), net.nodes[0].kernel.allowance(1)), (1, 0));
+    net.hold(0, places[1], ACK, 10);
+    assert_eq!(net.nodes[0].held.len(), 2, "a later one does not overtake it by what comes in");
+    net.run_for(ms(50));
+    assert!(net.nodes[0].held.is_empty());
+    assert_eq!(net.nodes[0].kernel.allowance(1), 1538);
+    assert_eq!(net.metric(0, "passed_packets_total", ""), 8.0);
+    assert_eq!(net.metric(0, "credited_bytes_total", ""), 910.0, "all of it counts as under credits");
+}
+
+#[test]
+fn a_host_without_a_path_in_the_kernel_asks_for_no_allowance_and_one_without_leftover_has_none() {
+    let mut held = net(0);
+    open_idle(&mut held, 1);
+    assert_eq!(held.nodes[0].kernel.allowance(1), 0);
+    let mut plain = Net::of(2, "expresspass", Way::GOOD);
+    open_idle(&mut plain, 1);
+    assert!(plain.nodes[0].kernel.hosts.is_empty());
+}
+
+#[test]
+fn credits_go_on_while_small_packets_leave_in_the_kernel_so_that_none_is_held() {
+    let mut net = net(1538);
+    let place = open_idle(&mut net, 1)[0];
+    // The first packets use up what was left over, and one asks for credits.
+    send_often(&mut net, place, 100, us(100), ms(20));
+    let (held, asked) = (net.nodes[0].held_so_far(), net.frames(0, Kind::Request));
+    send_often(&mut net, place, 100, us(100), ms(500));
+    assert_eq!(net.frames(0, Kind::Request), asked, "no session ended");
+    let more = net.nodes[0].held_so_far() - held;
+    assert!(more <= 50, "{more} of 5,000 packets were held");
+    let stops = net.frames(0, Kind::Stop);
+    net.run_for(ms(20));
+    assert_eq!(net.frames(0, Kind::Stop), stops + 1, "the credits end 10 ms after the last packet");
+}
+
+#[test]
+fn credits_for_small_packets_are_about_as_many_as_their_bytes_need() {
+    let mut net = net(6152);
+    let place = open_idle(&mut net, 1)[0];
+    send_often(&mut net, place, 100, us(100), ms(100));
+    let before = net.metric(1, "credits_sent_total", "");
+    send_often(&mut net, place, 100, us(100), ms(1_000));
+    let credits = net.metric(1, "credits_sent_total", "") - before;
+    // 10,000 packets of 190 bytes need 1,236 credits. A link carries 7,700, and one in each millisecond is the trickle.
+    assert!((1_230.0..1_500.0).contains(&credits), "{credits}");
+    assert!(net.metric(1, "credits_spared_total", "") > 100.0);
+}
+
+#[test]
+fn a_large_packet_behind_small_ones_waits_for_a_credit_of_the_trickle_at_most() {
+    let mut net = net(1538);
+    let place = open_idle(&mut net, 1)[0];
+    for _ in 0..20 {
+        send_often(&mut net, place, 100, us(100), ms(20));
+        net.hold(0, place, ACK, 1448);
+        assert_eq!(net.nodes[0].held.len(), 1, "it needs a credit of its own");
+        net.run_for(ms(3));
+        assert!(net.nodes[0].held.is_empty());
+    }
+    assert!(net.nodes[0].longest_hold < ms(3), "{}", net.nodes[0].longest_hold);
+}
+
+#[test]
+fn small_packets_without_a_credit_keep_no_flow_alive_that_never_spent_one() {
+    let mut net = net(1538);
+    let stranger = request(0, 1, 9, 77);
+    net.nodes[0].host = None;
+    net.inject(1, &stranger.encode(config(1, "expresspass").carrier, mac(0), mac(1)));
+    for _ in 0..1_000 {
+        net.cross(0, 1, segment(key(0, 1, 9), ACK, 100));
+        net.run_for(us(100));
+    }
+    assert_eq!(net.metric(1, "flows_received", "credited"), 0.0);
+    let first = config(1, "expresspass").first_credits();
+    assert!(net.metric(1, "credits_sent_total", "") <= f64::from(first));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn no_more_bytes_leave_than_credits_have_paid_for_whatever_the_kernel_tells_late(
+        leftover in 0u32..5_000,
+        late in 0.0f64..0.9,
+        steps in prop::collection::vec((0u16..6, 1u16..1_449, 0u64..3_000), 1..150),
+    ) {
+        let mut net = net(leftover);
+        let places = open_idle(&mut net, 6);
+        net.tally_late = late;
+        let mut bytes = 0;
+        for (flow, payload, us) in steps {
+            bytes += u64::from(wire(payload + 52));
+            net.hold(0, places[usize::from(flow)], ACK, payload);
+            net.run_for(Span::from_us(us));
+        }
+        net.tally_late = 0.0;
+        net.run_for(ms(100));
+        prop_assert!(net.nodes[0].held.is_empty());
+        let credits = net.metric(0, "credits_received_total", "");
+        // What the kernel let pass and had not told of yet may be spent twice, and is made up for later.
+        prop_assert!(bytes as f64 <= credits * 1538.0 + f64::from(leftover), "{} bytes for {} credits", bytes, credits);
+        prop_assert!(net.nodes[0].kernel.allowance(1) <= i64::from(leftover));
+        prop_assert!(net.nodes[0].longest_hold < ms(20), "{}", net.nodes[0].longest_hold);
+        prop_assert_eq!(net.metric(0, "plain_packets_total", "silent"), 0.0);
+    }
+}

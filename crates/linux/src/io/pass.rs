@@ -1,0 +1,295 @@
+//! Small packets that leave in the kernel, for what credits have left over: the table that `bpf/pass.bpf.c` and the daemon share.
+//!
+//! The program stands before NFQUEUE, as a match of iptables. It lets a small packet leave at once if its host has an allowance for it
+//! and no packet of its flow is held. [`Pass::allow`] sets allowances, and [`Pass::tally`] tells what left.
+
+mod memory;
+#[cfg(test)]
+mod tests;
+
+use crate::datapath::{HeldId, Passed};
+use crate::wire::Segment;
+use aya::maps::Map;
+use aya::programs::Program;
+use memory::{FLOWS, HOSTS, HostPlace, Shared};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+/// The compiled program.
+pub(crate) const OBJECT: &[u8] = include_bytes!("../../bpf/pass.bpf.o");
+/// The places, one after the other, of which a host takes a free one. The program looks at as many.
+const PROBES: usize = 4;
+/// The folder in which systemd mounts the file system of BPF.
+const BPF_FOLDER: &str = "/sys/fs/bpf";
+
+/// The program in the kernel, and its table in memory that is shared with it.
+pub struct Pass {
+    shared: Shared,
+    /// The hosts that have a place.
+    hosts: BTreeMap<IpAddr, Place>,
+    /// The value of `passed` at the last tally.
+    tallied: u64,
+    /// The place in the table of flows of each packet that is held.
+    held: HashMap<HeldId, u16>,
+    /// The packets of each place that are held.
+    counts: Vec<u32>,
+    /// The places of packets whose verdict the kernel is about to get.
+    leaving: Vec<u16>,
+    /// The places that had packets in the kernel's books and none in ours at the last look, with the kernel's count.
+    astray: Vec<(u16, u32)>,
+    /// The name of the program in the file system of BPF, until the rule has it.
+    pin: Option<Pin>,
+}
+
+/// What is known of a host in the table.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    at: usize,
+    /// The allowance after the last tally.
+    allowance: i64,
+    packets: u64,
+    payload: u64,
+    wire: u64,
+}
+
+/// The name of the program in the file system of BPF. It goes with this value, and so does what was mounted for it.
+#[derive(Debug)]
+struct Pin {
+    path: PathBuf,
+    mounted: Option<PathBuf>,
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+        if let Some(folder) = &self.mounted {
+            let _ = umount2(folder, MntFlags::MNT_DETACH);
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+impl Pass {
+    /// Loads the program, for small packets of at most `small` bytes on the wire, and gives it a name that no other daemon of the
+    /// machine has, in `/sys/fs/bpf` or in a folder that is mounted in `folder`. The error says in one line what the machine lacks.
+    pub fn load(folder: &Path, name: &str, small: u32) -> Result<Pass, String> {
+        let failed = |what: &str, error: &dyn std::error::Error| {
+            let mut text = format!("{what}: {error}");
+            let mut source = error.source();
+            while let Some(error) = source {
+                text = format!("{text}: {error}");
+                source = error.source();
+            }
+            // The verifier's reasons go on for hundreds of lines.
+            let text = text.split(". Verifier output").next().unwrap_or_default();
+            text.lines().next().unwrap_or_default().to_owned()
+        };
+        let mut loaded =
+            aya::Ebpf::load(OBJECT).map_err(|error| failed("cannot load the program", &error))?;
+        let Some(Program::SocketFilter(program)) = loaded.program_mut("cw_pass_small") else {
+            return Err("the object has no program".to_owned());
+        };
+        program.load().map_err(|error| failed("the kernel refuses the program", &error))?;
+        let mounted = own_folder(folder)?;
+        let path = mounted.as_deref().unwrap_or(Path::new(BPF_FOLDER)).join(name);
+        let pin = Pin { path: path.clone(), mounted };
+        // A daemon that was killed at its start may have left the name.
+        let _ = fs::remove_file(&path);
+        program.pin(&path).map_err(|error| failed("cannot name the program", &error))?;
+        let Some(Map::Array(map)) = loaded.map("cw_pass") else {
+            return Err("the object has no table".to_owned());
+        };
+        let shared = Shared::map(map.fd().as_fd())
+            .map_err(|errno| failed("cannot map the table of the program into memory", &errno))?;
+        shared.table().small.store(small, Release);
+        Ok(Pass::over(shared, Some(pin)))
+    }
+
+    /// Makes the daemon's side of an empty table.
+    fn over(shared: Shared, pin: Option<Pin>) -> Pass {
+        Pass {
+            shared,
+            hosts: BTreeMap::new(),
+            tallied: 0,
+            held: HashMap::new(),
+            counts: vec![0; FLOWS],
+            leaving: Vec::new(),
+            astray: Vec::new(),
+            pin,
+        }
+    }
+
+    /// Returns the name of the program, until [`Pass::forget_name`].
+    pub fn path(&self) -> Option<&Path> {
+        self.pin.as_ref().map(|pin| pin.path.as_path())
+    }
+
+    /// Removes the name of the program, since the rules have the program itself now.
+    pub fn forget_name(&mut self) {
+        self.pin = None;
+    }
+
+    /// Sets the bytes on the wire that small packets to a host may spend from now on, what left since the last tally included.
+    pub(super) fn allow(&mut self, to: IpAddr, bytes: i64) {
+        let place = match self.hosts.get_mut(&to) {
+            Some(place) => place,
+            None if bytes <= 0 => return,
+            None => {
+                let Some(at) = self.free_place(to) else { return };
+                let place = &self.shared.table().hosts[at];
+                write_address(place, to);
+                let seen = |counter: &std::sync::atomic::AtomicU64| counter.load(Relaxed);
+                let (packets, payload, wire) =
+                    (seen(&place.packets), seen(&place.payload), seen(&place.wire));
+                place.allowance.store(0, Relaxed);
+                place.version.store(if to.is_ipv4() { 4 } else { 6 }, Release);
+                self.hosts.entry(to).or_insert(Place { at, allowance: 0, packets, payload, wire })
+            }
+        };
+        let more = bytes - place.allowance;
+        place.allowance = bytes;
+        self.shared.table().hosts[place.at].allowance.fetch_add(more, AcqRel);
+    }
+
+    /// Returns a place for a host. One whose host has nothing to spend is free too.
+    fn free_place(&mut self, to: IpAddr) -> Option<usize> {
+        let first = first_place(to);
+        let mut places = (0..PROBES).map(|step| (first + step) % HOSTS);
+        if let Some(at) = places.clone().find(|at| self.shared.table().hosts[*at].version.load(Relaxed) == 0)
+        {
+            return Some(at);
+        }
+        let at = places.find(|at| self.shared.table().hosts[*at].allowance.load(Relaxed) <= 0)?;
+        self.shared.table().hosts[at].version.store(0, Release);
+        self.hosts.retain(|_, place| place.at != at);
+        Some(at)
+    }
+
+    /// Hands what left since the last tally to `each`, host by host.
+    pub(super) fn tally(&mut self, mut each: impl FnMut(Passed)) {
+        let table = self.shared.table();
+        let passed = table.passed.load(Acquire);
+        if passed == self.tallied {
+            return;
+        }
+        self.tallied = passed;
+        for (to, place) in &mut self.hosts {
+            let counters = &table.hosts[place.at];
+            let packets = counters.packets.load(Acquire);
+            if packets == place.packets {
+                continue;
+            }
+            let (payload, wire) = (counters.payload.load(Relaxed), counters.wire.load(Relaxed));
+            let spent = wire - place.wire;
+            each(Passed {
+                to: *to,
+                packets: packets - place.packets,
+                payload: payload - place.payload,
+                wire: spent,
+            });
+            place.allowance -= spent as i64;
+            (place.packets, place.payload, place.wire) = (packets, payload, wire);
+        }
+    }
+
+    /// Records that the daemon has a packet that is held.
+    pub(super) fn on_held(&mut self, id: HeldId, segment: &Segment) {
+        let at = flow_place(segment);
+        self.counts[usize::from(at)] += 1;
+        self.held.insert(id, at);
+    }
+
+    /// Records that the kernel is about to get the verdict on a packet.
+    pub(super) fn on_verdict(&mut self, id: HeldId) {
+        if let Some(at) = self.held.remove(&id) {
+            self.counts[usize::from(at)] -= 1;
+            self.leaving.push(at);
+        }
+    }
+
+    /// Records that the kernel has all verdicts, so that their packets have left.
+    pub(super) fn on_left(&mut self) {
+        for at in self.leaving.drain(..) {
+            self.shared.table().flows[usize::from(at)].left.fetch_add(1, Release);
+        }
+    }
+
+    /// Looks for packets that the kernel counted and that never came, because the queue was full or nobody had bound it. What is
+    /// astray at two looks, with nothing that came between them, is taken as having left.
+    pub(super) fn look(&mut self) {
+        let table = self.shared.table();
+        for (at, held) in self.astray.drain(..) {
+            let flows = &table.flows[usize::from(at)];
+            if self.counts[usize::from(at)] == 0 && flows.held.load(Acquire) == held {
+                flows.left.store(held, Release);
+            }
+        }
+        for (at, flows) in table.flows.iter().enumerate() {
+            let held = flows.held.load(Acquire);
+            if self.counts[at] == 0 && held != flows.left.load(Relaxed) {
+                self.astray.push((at as u16, held));
+            }
+        }
+    }
+}
+
+/// Mounts the file system of BPF in a folder of the daemon's own, unless the machine has it where systemd mounts it.
+fn own_folder(folder: &Path) -> Result<Option<PathBuf>, String> {
+    if statfs(BPF_FOLDER).is_ok_and(|found| found.filesystem_type() == BPF_FS_MAGIC) {
+        return Ok(None);
+    }
+    let folder = folder.join(format!("bpf-{}", std::process::id()));
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    mount(Some("bpf"), &folder, Some("bpf"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, None::<&str>).map_err(
+        |errno| {
+            let _ = fs::remove_dir(&folder);
+            format!("{BPF_FOLDER} is no file system of BPF, and none can be mounted: {errno}")
+        },
+    )?;
+    Ok(Some(folder))
+}
+
+/// Returns an address as four words of the header, with zeroes behind one of IPv4.
+fn words(address: IpAddr) -> [u32; 4] {
+    let mut bytes = [0; 16];
+    match address {
+        IpAddr::V4(address) => bytes[..4].copy_from_slice(&address.octets()),
+        IpAddr::V6(address) => bytes = address.octets(),
+    }
+    let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    [word(0), word(4), word(8), word(12)]
+}
+
+fn write_address(place: &HostPlace, address: IpAddr) {
+    place.address.iter().zip(words(address)).for_each(|(to, word)| to.store(word, Relaxed));
+}
+
+/// The hash of the program.
+fn mixed(hash: u32, word: u32) -> u32 {
+    (hash ^ word).wrapping_mul(0x9e37_79b1)
+}
+
+fn of_address(address: IpAddr) -> u32 {
+    words(address).into_iter().fold(0, mixed)
+}
+
+/// Returns the first place that a host may have.
+fn first_place(to: IpAddr) -> usize {
+    (of_address(to) >> (32 - HOSTS.ilog2())) as usize
+}
+
+/// Returns the place of a segment's flow.
+fn flow_place(segment: &Segment) -> u16 {
+    let flow = &segment.flow;
+    let mut ports = [0; 4];
+    ports[..2].copy_from_slice(&flow.source_port.to_be_bytes());
+    ports[2..].copy_from_slice(&flow.destination_port.to_be_bytes());
+    let hosts = mixed(of_address(flow.destination), of_address(flow.source));
+    (mixed(hosts, u32::from_ne_bytes(ports)) >> (32 - FLOWS.ilog2())) as u16
+}
