@@ -354,7 +354,7 @@ impl Datapath for Host {
                 }
                 self.peers.learn(segment.flow.source, link.peer, false, now);
                 if segment.payload > 0 {
-                    self.on_small_data(segment, now, actions);
+                    self.on_data(segment, now, actions);
                 }
                 if flags.syn()
                     && flags.ack()
@@ -410,7 +410,7 @@ impl Datapath for Host {
         self.counters.passed_packets(passed.packets, passed.payload);
         if let Some(peer) = self.peers.get_mut(passed.to) {
             peer.leftover.on_passed(passed.wire, now);
-            self.allow(passed.to, actions);
+            self.peers.allow(passed.to, actions);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::leftover::Leftover;
 use super::trickle::Trickle;
+use crate::datapath::Actions;
 use crate::wire::MacAddr;
 use clearway_units::{Span, Time};
 use std::collections::HashMap;
@@ -139,6 +140,14 @@ impl Peers {
     /// Makes a table of at most `limit` hosts.
     pub fn new(limit: usize) -> Peers {
         Peers { by_address: HashMap::new(), limit }
+    }
+
+    /// Asks the driver to let the kernel spend what credits of a host have left over, if it was told otherwise.
+    pub fn allow(&mut self, to: IpAddr, actions: &mut Actions) {
+        let peer = self.by_address.get_mut(&to);
+        if let Some(bytes) = peer.and_then(|peer| peer.leftover.new_allowance()) {
+            actions.allowances.push((to, bytes));
+        }
     }
 
     /// Returns a host.

@@ -130,8 +130,25 @@ impl Host {
         Ok(())
     }
 
-    /// Handles incoming data that names a credit.
+    /// Handles incoming data that names a credit, or small data that names none: such packets leave for what credits have left over, so
+    /// a flow whose sender has proven that it has credits spends one for so many bytes as a full frame has.
     pub(super) fn on_data(&mut self, segment: &Segment, now: Time, actions: &mut Actions) {
+        let (wire, frame) = (wire(segment.ip_len), self.send.frame);
+        if !segment.is_scheduled() {
+            if wire > frame / 2 || self.send.leftover == 0 {
+                return;
+            }
+            if let Some(peer) = self.peers.get_mut(segment.flow.source) {
+                peer.trickle.on_data(wire);
+            }
+            let Some(slot) = self.receivers.find(&segment.flow) else { return };
+            let Some(flow) = self.receivers.get_mut(slot) else { return };
+            if flow.is_proven && flow.is_sending() {
+                flow.on_small_data(wire, frame, segment.payload, now);
+                self.drain(slot, now, actions);
+            }
+            return;
+        }
         let Some(slot) = self.receivers.find(&segment.flow) else {
             return self.counters.refuse(Refusal::UnknownFlow);
         };
@@ -141,7 +158,7 @@ impl Host {
         }
         self.counters.data_received += 1;
         if let Some(peer) = self.peers.get_mut(segment.flow.source) {
-            peer.trickle.on_data(wire(segment.ip_len));
+            peer.trickle.on_data(wire);
         }
         self.counters.data_marked += u64::from(segment.ecn == crate::wire::Ecn::Marked);
         if !flow.is_proven {
@@ -152,25 +169,6 @@ impl Host {
             }
         }
         self.drain(slot, now, actions);
-    }
-
-    /// Handles incoming data that names no credit. Small packets leave for what credits have left over, so a flow whose sender has
-    /// proven that it has credits spends one for so many bytes as a full frame has.
-    pub(super) fn on_small_data(&mut self, segment: &Segment, now: Time, actions: &mut Actions) {
-        let frame = self.send.frame;
-        let wire = wire(segment.ip_len);
-        if wire > frame / 2 || self.send.leftover == 0 {
-            return;
-        }
-        if let Some(peer) = self.peers.get_mut(segment.flow.source) {
-            peer.trickle.on_data(wire);
-        }
-        let Some(slot) = self.receivers.find(&segment.flow) else { return };
-        let Some(flow) = self.receivers.get_mut(slot) else { return };
-        if flow.is_proven && flow.is_sending() {
-            flow.on_small_data(wire, frame, segment.payload, now);
-            self.drain(slot, now, actions);
-        }
     }
 
     /// Sends the answers of a receiving side, and puts its credits into the queue of the NIC.

@@ -268,7 +268,7 @@ impl SendFlow {
         self.gap = (self.gap * 7 + cx.now.saturating_since(self.last_credit)) / 8;
         self.last_credit = cx.now;
         self.pace.on_credit(control.session, cx.now);
-        let is_kept = self.is_kept(cx);
+        let is_kept = is_kept(self, cx);
         if !is_kept && self.gate.on_credit(control.session, self.held.backlog(), self.rtt, cx.now) {
             // An end of the connection never stands first, since it leaves with the packet before it.
             let stamp = Stamp { id: control.number as u16, ecn: self.ecn };
@@ -288,15 +288,6 @@ impl SendFlow {
         }
         self.settle(cx);
         Ok(())
-    }
-
-    /// Returns true if a credit without a packet is no reason to stop them, because small packets left not long ago.
-    fn is_kept(&self, cx: &SendCx<'_>) -> bool {
-        // Those that left in the kernel may have been of other flows, to which the receiver goes on to send credits.
-        let is_alive = cx.now < self.last_credit.saturating_add(SMALL_IDLE);
-        let passed = if self.small.is_last && is_alive { cx.leftover.stays_until } else { Time::ZERO };
-        let until = self.small.stays_until.max(passed);
-        self.held.backlog() == 0 && cx.now < until && self.gate.state() == State::Receiving
     }
 
     /// Handles the answer to a stop.
@@ -324,7 +315,7 @@ impl SendFlow {
             }
             _ => {}
         }
-        if self.is_kept(cx) && cx.now >= self.gate.next_timeout() {
+        if is_kept(self, cx) && cx.now >= self.gate.next_timeout() {
             self.gate.stay(cx.now);
             self.small.is_seldom = true;
         }
@@ -434,6 +425,15 @@ impl SendFlow {
         };
         cx.signals.push(&control, self.mac);
     }
+}
+
+/// Returns true if a credit without a packet is no reason to stop them, because small packets left not long ago.
+fn is_kept(flow: &SendFlow, cx: &SendCx<'_>) -> bool {
+    // Those that left in the kernel may have been of other flows, to which the receiver goes on to send credits.
+    let is_alive = cx.now < flow.last_credit.saturating_add(SMALL_IDLE);
+    let passed = if flow.small.is_last && is_alive { cx.leftover.stays_until } else { Time::ZERO };
+    let until = flow.small.stays_until.max(passed);
+    flow.held.backlog() == 0 && cx.now < until && flow.gate.state() == State::Receiving
 }
 
 /// Returns true if one more packet of a flow would wait for its credit for too long.

@@ -78,18 +78,10 @@ impl Host {
             self.senders.set_timer(slot, at);
         }
         self.signals.send(now, actions);
-        self.allow(key.destination, actions);
-        Some(result)
-    }
-
-    /// Lets the kernel spend what credits of a host have left over.
-    pub(super) fn allow(&mut self, to: IpAddr, actions: &mut Actions) {
-        if self.config.kernel_path
-            && let Some(peer) = self.peers.get_mut(to)
-            && let Some(bytes) = peer.leftover.new_allowance()
-        {
-            actions.allowances.push((to, bytes));
+        if self.config.kernel_path {
+            self.peers.allow(key.destination, actions);
         }
+        Some(result)
     }
 
     /// Lets small packets to a host leave for what its credits have left over, flow by flow.
