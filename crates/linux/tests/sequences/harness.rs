@@ -2,7 +2,7 @@
 //! packet is held beyond its time, timers come to an end, state is bounded, nothing panics.
 
 use arbitrary::Arbitrary;
-use clearway_linux::datapath::{Actions, Datapath, Direction, Frame, HeldId, Link, Metric, Verdict};
+use clearway_linux::datapath::{Actions, Datapath, Direction, Frame, HeldId, Link, Metric, Passed, Verdict};
 use clearway_linux::wire::{
     Control, Dscp, Ecn, FlowKey, Kind, MacAddr, SCHEDULED, Segment, TcpFlags, Timestamps,
 };
@@ -67,6 +67,8 @@ pub enum Step {
     Early,
     /// The NIC goes down.
     Release,
+    /// Small packets to a host left in the kernel, with or without an allowance.
+    Passed { flow: Flow, packets: u8, wire: u16 },
 }
 
 /// A segment.
@@ -97,6 +99,8 @@ pub struct Rules {
     pub hold_max: Span,
     /// The most packets held at once.
     pub held_max: usize,
+    /// The most bytes that the kernel may spend for one host.
+    pub allowance_max: i64,
     /// The gauges that are bounded, and zero after a long idle time.
     pub bounds: Vec<Bound>,
     /// A time without input after which all state is gone.
@@ -313,6 +317,17 @@ impl<D: Datapath> Harness<D> {
                 self.datapath.handle_timeout(self.now, &mut self.actions);
                 self.check();
             }
+            Step::Passed { flow, packets, wire } => {
+                let to = Flow { incoming: false, ..*flow }.key().destination;
+                let passed = Passed {
+                    to,
+                    packets: (*packets).into(),
+                    payload: u64::from(*wire) / 2,
+                    wire: (*wire).into(),
+                };
+                self.datapath.handle_passed(&passed, self.now, &mut self.actions);
+                self.check();
+            }
             Step::Release => {
                 self.datapath.release_all(self.now, &mut self.actions);
                 self.check();
@@ -401,6 +416,9 @@ impl<D: Datapath> Harness<D> {
                 self.frames.remove(0);
             }
             self.frames.push(frame);
+        }
+        for (to, bytes) in self.actions.allowances.drain(..) {
+            assert!(bytes <= self.rules.allowance_max, "{bytes} bytes to {to}");
         }
         assert!(self.held.len() <= self.rules.held_max, "{} packets are held", self.held.len());
         self.most.0 = self.most.0.max(self.held.len());

@@ -11,6 +11,7 @@ pub fn setup() -> Harness<Host> {
     let rules = Rules {
         hold_max: params.hold_max,
         held_max: 12,
+        allowance_max: params.leftover.into(),
         bounds: vec![
             Bound { name: "flows_sent", most: 6.0 },
             Bound { name: "flows_received", most: 6.0 },
@@ -20,7 +21,7 @@ pub fn setup() -> Harness<Host> {
     };
     let transport = HostConfig::transport("expresspass").expect("a transport of hosts");
     let config = HostConfig {
-        kernel_path: false,
+        kernel_path: true,
         address: OWN,
         rate: Rate::mbps(100),
         mtu: 1500,

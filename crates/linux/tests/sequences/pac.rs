@@ -16,6 +16,7 @@ pub fn setup() -> Harness<Pac> {
     let rules = Rules {
         hold_max: Span::from_ms(1_001),
         held_max: 12,
+        allowance_max: 0,
         bounds: vec![
             Bound { name: "pac_flows", most: 6.0 },
             Bound { name: "pac_flows_opening", most: 6.0 },
