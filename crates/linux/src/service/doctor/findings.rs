@@ -75,6 +75,13 @@ pub fn findings(kind: Kind, facts: &Facts) -> Vec<Finding> {
         let place = facts.programs.get(need.program).copied().unwrap_or_default();
         program(need, place)
     }));
+    if kind != Kind::Switch && !facts.programs.get("ip6tables").is_some_and(|place| place.in_path) {
+        all.push(Finding::note(
+            "program ip6tables",
+            "No folder of PATH has it, so that IPv6 passes as plain TCP.",
+            "Install the package iptables (Debian, Ubuntu) or iptables-nft (Fedora, RHEL), which has it.",
+        ));
+    }
     all.extend(trials(&facts.trials));
     all.push(run_dir(&facts.run_dir));
     all.extend(facts.journals.iter().map(journal));
@@ -166,7 +173,7 @@ const NEEDED: [Need; 6] = [
 ];
 
 /// The names of all programs that are looked for; `ip` serves the trials of hosts too.
-pub const PROGRAMS: [&str; 5] = ["iptables", "ethtool", "sysctl", "tc", "ip"];
+pub const PROGRAMS: [&str; 6] = ["iptables", "ip6tables", "ethtool", "sysctl", "tc", "ip"];
 
 fn program(need: &Need, place: Place) -> Finding {
     let check = format!("program {}", need.program);

@@ -232,3 +232,15 @@ fn a_machine_without_the_file_system_of_bpf_is_told_that_small_packets_wait_in_u
     assert_eq!(found.reason, "Small packets wait in user space like all others: none can be mounted: EPERM.");
     assert_eq!(troubles(Kind::Pac, &facts), []);
 }
+
+#[test]
+fn a_machine_without_ip6tables_is_told_that_ipv6_passes_as_plain_tcp() {
+    let mut facts = whole();
+    facts.programs.insert("ip6tables", Place { in_path: false, in_folders: true });
+    for kind in [Kind::Host, Kind::Pac] {
+        let found = trouble(kind, &facts);
+        assert_eq!((found.check.as_str(), found.status), ("program ip6tables", Status::Note));
+        assert_eq!(found.reason, "No folder of PATH has it, so that IPv6 passes as plain TCP.");
+    }
+    assert_eq!(troubles(Kind::Switch, &facts), []);
+}
