@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import polars as pl
+import numpy as np
 
 from clearway import metrics, units
 from clearway.assumptions import setup
 from clearway.result import Run
 from clearway.sweeps.amounts import inline
-from clearway.window import flows
+from clearway.window import flows, numbers
 
 #: The words for the ends of a run that can leave flows undelivered, after the number of such runs. A run that was cut
 #: off in another way has a warning of its own (`clearway.ended.reason`).
@@ -56,8 +56,8 @@ class Known:
 
 def unfinished(run: Run, part: str | None = None) -> int:
     """The flows of a fixed size that count, started, and were not delivered; `part` names a traffic entry."""
-    found = flows(run, ["size_bytes", "fct_s"], part)
-    return found.filter(pl.col("fct_s").is_nan(), pl.col("size_bytes") > 0).height
+    size, fct = numbers(run, ("size_bytes", "fct_s"), part)
+    return int((np.isnan(fct) & (size > 0)).sum())
 
 
 def of_runs(runs: Mapping[str, Run]) -> list[Known]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,8 @@ from polars.io.plugins import register_io_source
 from clearway import _clearway, reading
 from clearway.panics import silenced
 
+#: The tables of a run: fields of `clearway.Run`, and parquet files of its folder.
+TABLES = ("flows", "ports", "samples")
 #: The key of a parquet file's metadata under which the units and meanings of its columns are.
 COLUMNS_KEY = "clearway.columns"
 #: The rows of a row group of a parquet file.
@@ -44,6 +47,56 @@ class Described:
 
 #: Column -> unit and meaning.
 Columns = dict[str, Described]
+
+
+class Columned(Protocol):
+    """A table that has columns as the simulator's have them."""
+
+    @property
+    def columns(self) -> Sequence[_clearway.Column]:
+        """The columns, in order."""
+        ...
+
+
+class Held:
+    """A table of the simulator that is in memory, and of which a data frame is made only where one is asked for.
+
+    A run of a few flows has some sixty columns: making a Polars series of each takes longer than its simulation.
+    """
+
+    def __init__(self, table: Columned) -> None:
+        self._table = table
+
+    @cached_property
+    def _columns(self) -> dict[str, _clearway.Column]:
+        return {column.name: column for column in self._table.columns}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._columns)
+
+    @property
+    def columns(self) -> Iterable[_clearway.Column]:
+        """The columns as the simulator has them."""
+        return self._columns.values()
+
+    def values(self, name: str) -> np.ndarray:
+        """The values of a column; those of a column of texts are places in its `texts`."""
+        column = self._columns[name]
+        return np.frombuffer(column.bytes(), dtype=column.dtype)
+
+    def texts(self, name: str) -> list[str]:
+        """The texts that occur in a column of texts, each once."""
+        return self._columns[name].texts or []
+
+    def load(self, names: Iterable[str] | None = None, mask: np.ndarray | None = None) -> pl.DataFrame:
+        """The table as a data frame: the columns of these names or all, and the rows where `mask` is true or all."""
+        chosen = self.names if names is None else names
+        return pl.DataFrame([series(self._columns[name], mask) for name in chosen])
+
+    def __reduce__(self) -> tuple[Callable[[pl.DataFrame], pl.DataFrame], tuple[pl.DataFrame]]:
+        return pl.DataFrame, (self.load(),)
 
 
 class Streamed:
@@ -87,9 +140,31 @@ class Streamed:
         return pl.DataFrame, (self.load(),)
 
 
-def read_table(table: _clearway.Table) -> pl.DataFrame | Streamed:
+#: A table that is in memory.
+Table = pl.DataFrame | Held
+
+
+def read_table(table: _clearway.Table) -> Held | Streamed:
     """A table of the simulator: in memory if it is there, else where its rows lie."""
-    return frame(table) if table.parts == 1 else Streamed(table)
+    return Held(table) if table.parts == 1 else Streamed(table)
+
+
+def names(table: Table) -> list[str]:
+    """The names of a table's columns."""
+    return table.names if isinstance(table, Held) else table.columns
+
+
+def values(table: Table, name: str) -> np.ndarray:
+    """The numbers of a column."""
+    return table.values(name) if isinstance(table, Held) else table[name].to_numpy()
+
+
+def texts_at(table: Table, name: str, rows: np.ndarray) -> list[str]:
+    """The texts of a column in some rows."""
+    if isinstance(table, Held):
+        known = table.texts(name)
+        return [known[at] for at in table.values(name)[rows].tolist()]
+    return table[name].gather(rows).to_list()
 
 
 def frame(table: _clearway.Table, names: Container[str] | None = None) -> pl.DataFrame:
@@ -97,9 +172,11 @@ def frame(table: _clearway.Table, names: Container[str] | None = None) -> pl.Dat
     return pl.DataFrame([series(column) for column in table.columns if names is None or column.name in names])
 
 
-def series(column: _clearway.Column) -> pl.Series:
-    """A column of the simulator as a series; NaN stays NaN."""
+def series(column: _clearway.Column, mask: np.ndarray | None = None) -> pl.Series:
+    """A column of the simulator as a series, of the rows where `mask` is true or of all; NaN stays NaN."""
     values = np.frombuffer(column.bytes(), dtype=column.dtype)
+    if mask is not None:
+        values = values[mask]
     if column.texts is None:
         return pl.Series(column.name, values)
     texts = pl.Series(column.name, column.texts, dtype=pl.String)
@@ -108,16 +185,25 @@ def series(column: _clearway.Column) -> pl.Series:
 
 def describe(table: _clearway.Table) -> Columns:
     """The units and meanings of a table's columns."""
-    return {column.name: Described(column.unit, column.doc) for column in table.part(0).columns}
+    columns = table.part(0).columns
+    kind = (table.name, *(column.name for column in columns))
+    if (known := _described.get(kind)) is None:
+        known = _described[kind] = {column.name: Described(column.unit, column.doc) for column in columns}
+    return dict(known)
 
 
-def write_parquet(table: pl.DataFrame | Streamed, columns: Mapping[str, Described], file: Path) -> None:
+#: The name of a table and those of its columns, which the rest follows from -> what `describe` says of it.
+_described: dict[tuple[str, ...], Columns] = {}
+
+
+def write_parquet(table: Table | Streamed, columns: Mapping[str, Described], file: Path) -> None:
     """Writes a table as a parquet file that says itself what its columns mean. Where the rows lie changes no byte."""
     meaning = json.dumps({name: [column.unit, column.doc] for name, column in columns.items()})
     if isinstance(table, Streamed):
         lazy = table.scan()
         lazy.sink_parquet(file, compression="zstd", row_group_size=ROW_GROUP, metadata={COLUMNS_KEY: meaning})
     else:
+        table = table.load() if isinstance(table, Held) else table
         table.write_parquet(file, compression="zstd", row_group_size=ROW_GROUP, metadata={COLUMNS_KEY: meaning})
 
 

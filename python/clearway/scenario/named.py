@@ -1,7 +1,8 @@
-"""The files that a resolved scenario names: beside the path of each stands the hash of its content."""
+"""Resolved scenarios: the files that they name, beside whose paths stand hashes, and their texts without seeds."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,3 +32,12 @@ def without_paths(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {key: without_paths(one) for key, one in value.items() if hash_of(key) not in value}
+
+
+#: The line of the seed, which stands above the first table of a resolved scenario.
+SEED = re.compile(r"\A((?:[^\[\n][^\n]*\n|\n)*?)seed = \d+\n")
+
+
+def without_seed(scenario: str) -> str:
+    """The text of a resolved scenario without its seed: equal for runs that differ in that alone."""
+    return SEED.sub(r"\1", scenario, count=1)
