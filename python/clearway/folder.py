@@ -247,10 +247,10 @@ def check_results(path: Path, results: Results | None, *, partial: Collection[st
             raise Taken(f"{folder}: holds this run, finished, which an interrupted one does not replace; use --force")
 
 
-def difference(folder: Path, scenario: str) -> str:
-    """The keys in which the run in a folder differs from a resolved scenario; empty if it is the same."""
+def difference(other: Path | str, scenario: str) -> str:
+    """The keys in which the run in a folder, or another scenario, differs from a resolved one; empty if none do."""
     try:
-        there = read_text(folder / SCENARIO)
+        there = other if isinstance(other, str) else read_text(other / SCENARIO)
         if body(there) == body(scenario):
             return ""
         theirs, ours = (dict(flat(tomllib.loads(text))) for text in (there, scenario))

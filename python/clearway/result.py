@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from clearway import ended, folder, hooks, tables, traces
+from clearway import ended, folder, hooks, packs, tables, traces
 from clearway._clearway import Error
 from clearway.scenario_warnings import of_run, warning_line
 from clearway.scratch import uninterrupted
@@ -262,6 +262,8 @@ def read(path: Path) -> Run:
     """Reads a folder once."""
     folder.recover(path)
     if not folder.is_run(path):
+        if (packed := packs.found(path)) is not None:
+            return of_pack(path, *packed)
         raise Error(f"{path}: no results of a run here (no {folder.SUMMARY} of Clearway's)")
     of_tables = {f"{table}.parquet": table for table in TABLES}
     try:
@@ -286,6 +288,14 @@ def read(path: Path) -> Run:
         traces=traced,
         **{table: frame for table, (frame, _) in found.items()},
     )
+
+
+def of_pack(path: Path, pack: Path, key: str) -> Run:
+    """The run of a point of a sweep, which lies in a pack."""
+    try:
+        return Run(**packs.fields_of(pack, key))
+    except (OSError, ValueError) as error:
+        raise Error(f"{path}: can't read the results: {' '.join(str(error).split())}") from None
 
 
 def check_summary(summary: dict[str, Any]) -> None:

@@ -49,11 +49,27 @@ class Described:
 Columns = dict[str, Described]
 
 
+class Column(Protocol):
+    """A column as the simulator has it (`clearway._clearway.Column`), or a pack of results."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def unit(self) -> str: ...  # noqa: D102
+    @property
+    def doc(self) -> str: ...  # noqa: D102
+    @property
+    def dtype(self) -> str: ...  # noqa: D102
+    @property
+    def texts(self) -> list[str] | None: ...  # noqa: D102
+    def bytes(self) -> bytes: ...  # noqa: D102
+
+
 class Columned(Protocol):
     """A table that has columns as the simulator's have them."""
 
     @property
-    def columns(self) -> Sequence[_clearway.Column]:
+    def columns(self) -> Sequence[Column]:
         """The columns, in order."""
         ...
 
@@ -68,7 +84,7 @@ class Held:
         self._table = table
 
     @cached_property
-    def _columns(self) -> dict[str, _clearway.Column]:
+    def _columns(self) -> dict[str, Column]:
         return {column.name: column for column in self._table.columns}
 
     @property
@@ -77,7 +93,7 @@ class Held:
         return list(self._columns)
 
     @property
-    def columns(self) -> Iterable[_clearway.Column]:
+    def columns(self) -> Iterable[Column]:
         """The columns as the simulator has them."""
         return self._columns.values()
 
@@ -172,7 +188,7 @@ def frame(table: _clearway.Table, names: Container[str] | None = None) -> pl.Dat
     return pl.DataFrame([series(column) for column in table.columns if names is None or column.name in names])
 
 
-def series(column: _clearway.Column, mask: np.ndarray | None = None) -> pl.Series:
+def series(column: Column, mask: np.ndarray | None = None) -> pl.Series:
     """A column of the simulator as a series, of the rows where `mask` is true or of all; NaN stays NaN."""
     values = np.frombuffer(column.bytes(), dtype=column.dtype)
     if mask is not None:

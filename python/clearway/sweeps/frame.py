@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -13,7 +12,7 @@ import polars as pl
 from clearway import caveats, metrics, scenario_warnings, window
 from clearway.assumptions import setup
 from clearway.result import Run
-from clearway.scenario.named import without_seed
+from clearway.scenario.named import content, without_seed
 from clearway.sweeps.points import Column
 from clearway.tables import Columns, Described
 from clearway.texts import shown_head
@@ -124,7 +123,7 @@ def measure(run: Run) -> dict[str, Any]:
 @lru_cache(maxsize=64)
 def assumptions(scenario: str) -> str:
     """The assumptions of a resolved scenario as JSON. Those of runs that differ in their seeds alone are made once."""
-    return json.dumps(setup(tomllib.loads(scenario)), ensure_ascii=False, default=str)
+    return json.dumps(setup(content(scenario)), ensure_ascii=False, default=str)
 
 
 def by_size(run: Run, name: str, part: str | None) -> list[dict[str, Any]]:

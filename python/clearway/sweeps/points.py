@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +11,7 @@ from typing import Any
 
 from clearway._clearway import Error
 from clearway.jobs import sources
-from clearway.scenario.named import without_paths
+from clearway.scenario.named import identity_text, parsed
 from clearway.sweeps.amounts import ENDINGS, Amount, amount, inline, lookup, setting_text
 from clearway.sweeps.axes import Choice, Settings
 from clearway.sweeps.file import Spec
@@ -50,12 +48,12 @@ class Point:
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The content of the resolved scenario."""
-        return tomllib.loads(self.resolved)
+        return parsed(self.resolved)
 
     @cached_property
     def identity(self) -> str:
         """Hash of the scenario alone, wherever the files that it names lie: for those, their hashes stand beside."""
-        return sources.digest(json.dumps(without_paths(self.scenario), sort_keys=True, default=str))
+        return sources.digest(identity_text(self.resolved))
 
     def value(self, key: str) -> object:
         """The value of an axis at this point: that of the resolved scenario, where it has the key."""

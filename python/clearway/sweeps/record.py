@@ -13,10 +13,12 @@ from pathlib import Path
 
 from clearway import _clearway, folder
 from clearway.jobs import files
+from clearway.packs import RECORD as RECORD
+from clearway.packs import RUNS as RUNS
 from clearway.sweeps.points import Column
 
-#: The file of the record, the copy of the sweep file, the folder of the runs, and the first table.
-RECORD, FILE, RUNS, TABLE = "sweep.json", "sweep.toml", "runs", "runs.parquet"
+#: The copy of the sweep file, and the first table. `clearway.packs` names the record and the folder of the runs.
+FILE, TABLE = "sweep.toml", "runs.parquet"
 #: The key of a run's summary that names its result in the store.
 KEY = "key"
 

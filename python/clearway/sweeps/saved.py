@@ -9,12 +9,12 @@ from pathlib import Path
 
 import polars as pl
 
-from clearway import folder, scratch, tables
+from clearway import folder, packs, scratch, tables
 from clearway._clearway import Error
 from clearway.jobs import files
 from clearway.panics import silenced
 from clearway.result import load
-from clearway.sweeps import frame, record
+from clearway.sweeps import frame, packing, record
 from clearway.sweeps.record import KEY, RECORD, RUNS, Record
 from clearway.sweeps.result import Sweep, assembled
 
@@ -157,7 +157,11 @@ def as_written_now(
 def from_runs(path: Path, kept: Record) -> Sweep:
     """A sweep by the runs that its folder has: it was killed before its tables were written, or it still runs."""
     rows, costs = {}, {}
+    packed = packing.rows([path / packs.PACKS], [point.key for point in kept.points])
     for at, point in enumerate(kept.points):
+        if point.key in packed:
+            rows[at], costs[at] = packing.numbers(packed[point.key])
+            continue
         place = path / RUNS / point.folder
         if not folder.is_run(place):
             continue
