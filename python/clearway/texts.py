@@ -99,7 +99,7 @@ def network_texts(runs: Mapping[str, Run]) -> Texts:
     Utilisation and goodput are those of the window of measurement; if the scenario sets it, so is all that is not said
     to be of the whole run.
     """
-    heads = {name: shown_head(run) for name, run in runs.items()}
+    heads = {name: {**shown_head(run), "tiers": tiers_of(run)} for name, run in runs.items()}
     is_set = any(window(run).is_set for run in runs.values())
     whole = ", whole run" if is_set else ""
     rows = []
@@ -153,11 +153,15 @@ def shown_head(run: Run) -> dict[str, Any]:
     """The numbers of the network table: of the whole run, and of the window of measurement where that counts."""
     head = headline(run)
     inside = {key.removeprefix("window_"): number for key, number in head.items() if key.startswith("window_")}
-    asked = run.summary["measure"].get("tiers")
-    head["tiers"] = {row["tier"]: row for row in tiers(run).to_dicts()} if asked else {}
     if window(run).is_set:
         return {**head, **inside, "drops_by_reason": {}}
     return {**head, **{key: inside[key] for key in ("goodput_bps", "retransmits", "timeouts", "utilisation_max")}}
+
+
+def tiers_of(run: Run) -> dict[str, dict[str, Any]]:
+    """The payload on the links of each tier, by the name of the tier; nothing without Poisson traffic."""
+    asked = run.summary["measure"].get("tiers")
+    return {row["tier"]: row for row in tiers(run).to_dicts()} if asked else {}
 
 
 def tier_rows(found: Sequence[Mapping[str, Any]]) -> list[tuple[str, Callable[[Mapping[str, Any]], str]]]:

@@ -23,7 +23,7 @@ from clearway.jobs import files
 from clearway.jobs.workers import InProcess
 from clearway.sweeps import copies, frame, packing, record
 from clearway.sweeps import run as running
-from clearway.tables import TABLES
+from clearway.tables import TABLES, Held
 
 SWEEP = """\
 scenario = "small.toml"
@@ -124,6 +124,21 @@ def test_a_point_in_a_pack_is_saved_as_the_folder_that_a_run_of_it_writes(tmp_pa
     for table in TABLES:
         assert (place / f"{table}.parquet").read_bytes() == (calm / f"{table}.parquet").read_bytes()
     assert clearway.load(place).hash == run.hash == clearway.load(calm).hash
+
+
+def test_no_data_frame_is_made_of_a_small_run(tmp_path: Path) -> None:
+    for kind in ('kind = "poisson"\nload = 0.5\nflows = 8', 'kind = "incast"\nsenders = 6'):
+        text = SMALL.partition("[[traffic]]")[0] + f'[[traffic]]\nname = "burst"\nsize = "8 KB"\n{kind}\n'
+        plan = running.Plan.of(copies.read(with_scenario(tmp_path, text)), tmp_path / "out", tmp_path / "store")
+        run, result = running.ran(plan.points[0].resolved, plan.points[0].key)
+        assert result is not None
+        assert all(isinstance(run.stored(table), Held) for table in TABLES)
+
+
+def with_scenario(place: Path, text: str) -> Path:
+    path = sweep_file(place)
+    (place / "small.toml").write_text(text)
+    return path
 
 
 @pytest.mark.usefixtures("here")
