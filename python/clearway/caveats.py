@@ -178,11 +178,17 @@ def unequal_networks(known: Sequence[Known]) -> list[str]:
 
 def grouped(known: Iterable[Known], way: Callable[[Known], object]) -> list[dict[str, list[dict[str, str]]]]:
     """The networks of runs that have something in common, by transport."""
-    groups: dict[object, dict[str, list[dict[str, str]]]] = {}
+    # Runs of many seeds share one `setup`, which is looked at once.
+    groups: dict[object, dict[str, dict[int, Mapping[str, Any]]]] = {}
     for one in known:
         if one.setup:
-            groups.setdefault(way(one), {}).setdefault(one.transport, []).append(network_of(one.setup))
-    return list(groups.values())
+            groups.setdefault(way(one), {}).setdefault(one.transport, {})[id(one.setup)] = one.setup
+    networks: dict[int, dict[str, str]] = {}
+    for setups in (setups for group in groups.values() for setups in group.values()):
+        networks |= {at: network_of(one) for at, one in setups.items() if at not in networks}
+    return [
+        {transport: [networks[at] for at in setups] for transport, setups in group.items()} for group in groups.values()
+    ]
 
 
 def differences(group: Mapping[str, Sequence[Mapping[str, str]]]) -> dict[str, dict[str, list[str]]]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from clearway._clearway import Error
 from clearway.jobs import sources
+from clearway.jobs.workers import cores
 from clearway.scenario.named import identity_text, parsed
 from clearway.sweeps.amounts import ENDINGS, Amount, amount, inline, lookup, setting_text
 from clearway.sweeps.axes import Choice, Settings
@@ -92,16 +94,7 @@ def resolve(
     """
     points: list[Point] = []
     seen: dict[str, Point] = {}
-    for choice in spec.choices():
-        try:
-            scenario = spec.load(choice, memory, disk)
-        except Error as error:
-            told = str(error)
-            at = ", ".join(f"{key} = {setting_text(value)}" for key, value in choice.identity.items())
-            where = "" if told.startswith(f"{spec.origin}:") else f"{spec.origin}: "
-            raise type(error)(f"{where}{told} (at the point {at})" if at else f"{where}{told}") from None
-        resolved = scenario.to_toml()
-        cost = scenario.estimate()
+    for choice, resolved, cost in loaded(spec, list(spec.choices()), memory, disk):
         key = sources.digest(resolved, version)
         point = Point(choice, dict(spec.fixed), resolved, key, cost["cpu_s"], cost["streamed_memory_bytes"])
         if (twin := seen.get(point.key)) is not None:
@@ -112,6 +105,39 @@ def resolve(
     if not points:
         raise Error(f"{spec.origin}: no points are left; exclude fewer")
     return points
+
+
+#: A point that was read: what it sets, its resolved scenario, and its estimate.
+Loaded = tuple[Choice, str, Mapping[str, Any]]
+#: Points that a thread reads together, and the threads. The simulator, which reads them, leaves the interpreter free.
+TOGETHER, THREADS = 100, 4
+
+
+def loaded(spec: Spec, choices: Sequence[Choice], memory: int | None, disk: int | None) -> Iterator[Loaded]:
+    """Reads the scenarios of points, in their order; the first mistake in that order is raised."""
+    parts = [choices[at : at + TOGETHER] for at in range(0, len(choices), TOGETHER)]
+    read = partial(load, spec, memory=memory, disk=disk)
+    if len(parts) == 1:
+        yield from map(read, choices)
+        return
+    pool = ThreadPoolExecutor(min(cores(), THREADS))
+    try:
+        for part in pool.map(lambda part: [read(choice) for choice in part], parts):
+            yield from part
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def load(spec: Spec, choice: Choice, memory: int | None, disk: int | None) -> Loaded:
+    """Reads the scenario of a point."""
+    try:
+        scenario = spec.load(choice, memory, disk)
+    except Error as error:
+        told = str(error)
+        at = ", ".join(f"{key} = {setting_text(value)}" for key, value in choice.identity.items())
+        where = "" if told.startswith(f"{spec.origin}:") else f"{spec.origin}: "
+        raise type(error)(f"{where}{told} (at the point {at})" if at else f"{where}{told}") from None
+    return choice, scenario.to_toml(), scenario.estimate()
 
 
 @dataclass(frozen=True)

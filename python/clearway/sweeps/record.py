@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from clearway import _clearway, folder
@@ -54,7 +54,12 @@ class Record:
 
     def write(self, path: Path) -> None:
         """Writes the record into the folder of a sweep."""
-        content = {"clearway": _clearway.__version__, **asdict(self)}
+        content = {
+            "clearway": _clearway.__version__,
+            **vars(self),
+            "columns": [vars(column) for column in self.columns],
+            "points": [vars(point) for point in self.points],
+        }
         content[folder.CHECKSUM] = folder.checksum(content)
         files.replace(path / RECORD, (json.dumps(content, ensure_ascii=False) + "\n").encode())
 
