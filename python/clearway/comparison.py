@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from clearway import _clearway, caveats, examples, folder, hooks, metrics, tables
 from clearway.assumptions import assumption_texts
 from clearway.bars import ProgressCallback, progress_bar
 from clearway.interrupt import Interrupted
+from clearway.lazy import WhenUsed
 from clearway.result import Run, fill
 from clearway.runner import Settings, Source, load_scenario, watched
 from clearway.scenario_warnings import scenario_warnings
@@ -24,8 +22,12 @@ from clearway.scratch import uninterrupted
 from clearway.window import flows, in_window
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from clearway.hooks import Pictures
     from clearway.view.notebook import View
+else:
+    pl = WhenUsed("polars")
 
 #: Columns of flows that count credits, of which a headline is made.
 CREDITS = ("credits_used", "credits_wasted", "repeated_signals")
@@ -207,6 +209,8 @@ def side_by_side(
         if run.interrupted:
             ends.set()
         return run, stopped
+
+    from concurrent.futures import ThreadPoolExecutor, wait
 
     with ThreadPoolExecutor(beside, "compare") as pool:
         futures = {name: pool.submit(unless_ended, name) for name in names}

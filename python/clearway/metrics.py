@@ -6,12 +6,18 @@ Times are in seconds, sizes in bytes, rates in bits per second, as the columns' 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import polars as pl
+from clearway import few, tables
+from clearway.few import Array
+from clearway.lazy import WhenUsed
 
-from clearway import tables
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+else:
+    np = WhenUsed("numpy")
+    pl = WhenUsed("polars")
 
 #: Size buckets of the ExpressPass paper (Fig. 19): name, least size, first size that is too large, in bytes.
 BUCKETS: tuple[tuple[str, float, float], ...] = (
@@ -77,7 +83,7 @@ def fct_row(bucket: str, flows: pl.DataFrame) -> dict[str, object]:
     }
 
 
-def fct_rows(size: np.ndarray, fct: np.ndarray, slowdown: np.ndarray) -> list[dict[str, Any]]:
+def fct_rows(size: Array, fct: Array, slowdown: Array) -> list[dict[str, Any]]:
     """The rows of `fct_by_size`, of the columns `FCT` of some flows, without a data frame.
 
     A data frame of a few flows takes ten times as long as their numbers.
@@ -90,26 +96,28 @@ def fct_rows(size: np.ndarray, fct: np.ndarray, slowdown: np.ndarray) -> list[di
     return [*rows, times_row("all", fct, slowdown)]
 
 
-def times_row(bucket: str, fct: np.ndarray, slowdown: np.ndarray) -> dict[str, Any]:
+def times_row(bucket: str, fct: Array, slowdown: Array) -> dict[str, Any]:
     """One row of `fct_rows`: of flows with these completion times, NaN where one is unfinished, and slowdowns."""
-    done = ~np.isnan(fct)
+    done = ~few.are_nan(fct)
     times, slow = fct[done], slowdown[done]
     p50, p99 = percentiles(times, (50, 99))
     return {
         "bucket": bucket,
         "flows": len(times),
         "unfinished": len(fct) - len(times),
-        "mean_s": mean(times),
+        "mean_s": few.mean(times),
         "p50_s": p50,
         "p99_s": p99,
-        "slowdown_mean": mean(slow),
+        "slowdown_mean": few.mean(slow),
         "slowdown_p99": percentiles(slow, (99,))[0],
     }
 
 
-def percentiles(values: np.ndarray, percents: Sequence[float]) -> list[float]:
+def percentiles(values: Array, percents: Sequence[float]) -> list[float]:
     """Several percentiles, to the last bit those of `percentile`, in a tenth of the time where values are few."""
-    if not len(values) or len(values) > FEW:
+    if not len(values):
+        return [float("nan")] * len(percents)
+    if len(values) > FEW:
         return [percentile(values, percent) for percent in percents]
     ordered = sorted(values.tolist())
     found = []
@@ -214,9 +222,7 @@ def total(table: tables.Table, name: str) -> int:
 def largest(ports: tables.Table, name: str, *, of_switches: bool = False) -> float:
     """The largest value of a column, of all ports or of those of switches; NaN of nothing."""
     found = tables.values(ports, name)
-    if of_switches:
-        found = found[are_of_switches(ports)]
-    return float(np.fmax.reduce(found)) if len(found) else float("nan")
+    return few.largest(found[are_of_switches(ports)] if of_switches else found)
 
 
 def worst_port(ports: tables.Table, name: str) -> tuple[int, str]:
@@ -224,19 +230,30 @@ def worst_port(ports: tables.Table, name: str) -> tuple[int, str]:
 
     Without such ports, 0 and no name.
     """
-    found = tables.values(ports, name)
-    at = np.flatnonzero(are_of_switches(ports))
-    if not len(at):
+    row = worst_row(ports, name)
+    if row is None:
         return 0, ""
-    most = int(found[at].max())
-    return most, min(tables.texts_at(ports, "port", at[found[at] == most]))
+    return int(tables.values(ports, name)[row]), tables.texts_at(ports, "port", [row])[0]
 
 
-def are_of_switches(ports: tables.Table) -> np.ndarray:
+def worst_row(ports: tables.Table, name: str) -> int | None:
+    """The row of `worst_port`; None without ports of switches."""
+    at = few.true_places(are_of_switches(ports))
+    return first_largest(ports, name, at) if len(at) else None
+
+
+def first_largest(ports: tables.Table, name: str, among: Array) -> int:
+    """The row with the largest value of a column among some rows, of several the first by the port's name."""
+    found = tables.values(ports, name).take(among)
+    rows = among[found == found.max()].tolist()
+    return int(min(zip(tables.texts_at(ports, "port", rows), rows, strict=True))[1])
+
+
+def are_of_switches(ports: tables.Table) -> Array:
     """For each output port whether it is of a switch."""
     if isinstance(ports, tables.Held):
         tiers = [not name.startswith("host") for name in ports.texts("tier")]
-        return np.array(tiers, bool).take(ports.values("tier"))
+        return few.looked_up(ports.values("tier"), tiers)
     return (~ports["tier"].str.starts_with("host")).to_numpy()
 
 

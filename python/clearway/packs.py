@@ -14,13 +14,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, cast
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from clearway import folder, tables
+from clearway.lazy import WhenUsed
 from clearway.panics import silenced
 from clearway.tables import TABLES
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = WhenUsed("polars")
 
 #: In the folder of a sweep: that of its packs, that of its runs, and the record of its points.
 PACKS, RUNS, RECORD = "packs", "runs", "sweep.json"
@@ -166,7 +170,7 @@ def read(path: Path, columns: Sequence[str]) -> pl.DataFrame:
         raise ValueError(f"{path.name} is damaged or was edited (its hash is not that in its name)")
     try:
         return pl.read_parquet(io.BytesIO(found), columns=list(columns))
-    except (*tables.UNREADABLE, pl.exceptions.PanicException) as error:
+    except tables.unreadable() as error:
         raise ValueError(f"{path.name}: it is no pack ({' '.join(str(error).split())})") from None
 
 

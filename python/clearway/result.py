@@ -7,18 +7,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from clearway import ended, folder, hooks, packs, tables, traces
 from clearway._clearway import Error
+from clearway.lazy import WhenUsed
 from clearway.scenario_warnings import of_run, warning_line
 from clearway.scratch import uninterrupted
 from clearway.tables import TABLES
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from clearway.hooks import Pictures
     from clearway.view.notebook import View
     from clearway.view.sources import Recorded
+else:
+    pl = WhenUsed("polars")
 
 #: Keys of a summary that every run has, each with its type.
 TOTALS: dict[str, tuple[type | tuple[type, ...], str]] = {

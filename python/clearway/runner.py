@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import polars as pl
 import tomli_w
 
 from clearway import _clearway, ended, examples, folder, traces
@@ -19,6 +18,9 @@ from clearway.machine import bytes_of, disk_left, memory_limit, most_resident, n
 from clearway.result import Run
 from clearway.scenario import keys, variant
 from clearway.tables import PART, describe, read_table
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: A path to a scenario file, the name of an example, the text of a scenario, or its content as a dict.
 Source = str | Path | Mapping[str, Any]

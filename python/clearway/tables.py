@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-import numpy as np
-import polars as pl
-from polars.io.plugins import register_io_source
-
-from clearway import _clearway, reading
+from clearway import _clearway, few_rows, reading
+from clearway.few import Array, Few
+from clearway.lazy import WhenUsed
 from clearway.panics import silenced
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+else:
+    np = WhenUsed("numpy")
+    pl = WhenUsed("polars")
 
 #: The tables of a run: fields of `clearway.Run`, and parquet files of its folder.
 TABLES = ("flows", "ports", "samples")
@@ -25,8 +31,6 @@ COLUMNS_KEY = "clearway.columns"
 ROW_GROUP = 2**18
 #: The rows of a part of a table that leaves memory while its run goes on.
 PART = 2**16
-#: Errors of a file that is no table, or describes its columns otherwise than `write_parquet` does.
-UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError, pl.exceptions.PolarsError)
 #: One flow between two hosts. Flow control and DCQCN add columns.
 SMALLEST = """
 name = "smallest"
@@ -65,6 +69,11 @@ class Column(Protocol):
     def bytes(self) -> bytes: ...  # noqa: D102
 
 
+def width(column: Column) -> int:
+    """The bytes of a value of a column."""
+    return int(column.dtype[-1])
+
+
 class Columned(Protocol):
     """A table that has columns as the simulator's have them."""
 
@@ -97,17 +106,37 @@ class Held:
         """The columns as the simulator has them."""
         return self._columns.values()
 
-    def values(self, name: str) -> np.ndarray:
+    def values(self, name: str) -> Array:
         """The values of a column; those of a column of texts are places in its `texts`."""
         column = self._columns[name]
-        return np.frombuffer(column.bytes(), dtype=column.dtype)
+        content = column.bytes()
+        if len(content) <= few_rows.ROWS_MAX * width(column):
+            return Few.read(content, column.dtype)
+        return np.frombuffer(content, dtype=column.dtype)
 
     def texts(self, name: str) -> list[str]:
         """The texts that occur in a column of texts, each once."""
         return self._columns[name].texts or []
 
-    def load(self, names: Iterable[str] | None = None, mask: np.ndarray | None = None) -> pl.DataFrame:
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        first = next(iter(self._columns.values()), None)
+        return len(first.bytes()) // width(first) if first is not None else 0
+
+    def few(self) -> Iterator[tuple[str, str, bytes | list[str]]]:
+        """Each column as its name, its type (nothing for texts), and its values: bytes, or the text of each row."""
+        for column in self.columns:
+            content, known = column.bytes(), column.texts
+            if known is None:
+                yield column.name, column.dtype, content
+            else:
+                places = struct.unpack(f"<{len(content) // 4}I", content)
+                yield column.name, "", [known[at] for at in places]
+
+    def load(self, names: Iterable[str] | None = None, mask: Array | None = None) -> pl.DataFrame:
         """The table as a data frame: the columns of these names or all, and the rows where `mask` is true or all."""
+        mask = np.array(mask.tolist(), bool) if isinstance(mask, Few) else mask
         chosen = self.names if names is None else names
         return pl.DataFrame([series(self._columns[name], mask) for name in chosen])
 
@@ -124,6 +153,11 @@ class Streamed:
 
     def __init__(self, table: _clearway.Table) -> None:
         self._table = table
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return self._table.rows
 
     def batches(self, names: Container[str] | None = None) -> Iterator[pl.DataFrame]:
         """The rows in parts of about `PART` rows, with the columns of these names or with all."""
@@ -150,6 +184,8 @@ class Streamed:
                 if left == 0:
                     return
 
+        from polars.io.plugins import register_io_source
+
         return register_io_source(parts, schema=frame(self._table.part(0)).schema)
 
     def __reduce__(self) -> tuple[type[pl.DataFrame], tuple[pl.DataFrame]]:
@@ -157,7 +193,7 @@ class Streamed:
 
 
 #: A table that is in memory.
-Table = pl.DataFrame | Held
+Table: TypeAlias = "pl.DataFrame | Held"
 
 
 def read_table(table: _clearway.Table) -> Held | Streamed:
@@ -170,17 +206,17 @@ def names(table: Table) -> list[str]:
     return table.names if isinstance(table, Held) else table.columns
 
 
-def values(table: Table, name: str) -> np.ndarray:
+def values(table: Table, name: str) -> Array:
     """The numbers of a column."""
     return table.values(name) if isinstance(table, Held) else table[name].to_numpy()
 
 
-def texts_at(table: Table, name: str, rows: np.ndarray) -> list[str]:
+def texts_at(table: Table, name: str, rows: Sequence[int]) -> list[str]:
     """The texts of a column in some rows."""
     if isinstance(table, Held):
         known = table.texts(name)
-        return [known[at] for at in table.values(name)[rows].tolist()]
-    return table[name].gather(rows).to_list()
+        return [known[at] for at in table.values(name).take(rows).tolist()]
+    return table[name].gather(list(rows)).to_list()
 
 
 def frame(table: _clearway.Table, names: Container[str] | None = None) -> pl.DataFrame:
@@ -215,12 +251,51 @@ _described: dict[tuple[str, ...], Columns] = {}
 def write_parquet(table: Table | Streamed, columns: Mapping[str, Described], file: Path) -> None:
     """Writes a table as a parquet file that says itself what its columns mean. Where the rows lie changes no byte."""
     meaning = json.dumps({name: [column.unit, column.doc] for name, column in columns.items()})
+    if (few := few_of(table)) is not None:
+        file.write_bytes(few_rows.content(few, rows_of(table), {COLUMNS_KEY: meaning}))
+        return
     if isinstance(table, Streamed):
         lazy = table.scan()
         lazy.sink_parquet(file, compression="zstd", row_group_size=ROW_GROUP, metadata={COLUMNS_KEY: meaning})
     else:
         table = table.load() if isinstance(table, Held) else table
         table.write_parquet(file, compression="zstd", row_group_size=ROW_GROUP, metadata={COLUMNS_KEY: meaning})
+
+
+def rows_of(table: Table | Streamed) -> int:
+    """The number of rows of a table."""
+    return table.height if not isinstance(table, Held | Streamed) else table.rows
+
+
+def few_of(table: Table | Streamed) -> list[few_rows.Values] | None:
+    """The columns of a table of few rows; None of one with more, or with values that the simulator's have not."""
+    if rows_of(table) > few_rows.ROWS_MAX:
+        return None
+    table = table.load() if isinstance(table, Streamed) else table
+    if isinstance(table, Held):
+        return [few_rows.Values(*few) for few in table.few()]
+    types = {pl.UInt64: "<u8", pl.Float64: "<f8", pl.String: ""}
+    if any(kind.base_type() not in types for kind in table.dtypes) or any(
+        one.null_count() for one in table.get_columns()
+    ):
+        return None
+    return [
+        few_rows.Values(
+            one.name,
+            dtype := types[one.dtype.base_type()],
+            one.to_numpy().astype(dtype).tobytes() if dtype else one.to_list(),
+        )
+        for one in table.get_columns()
+    ]
+
+
+def unreadable() -> tuple[type[BaseException], ...]:
+    """The errors of a file that is no table, or describes its columns otherwise than `write_parquet` does.
+
+    Polars reports what it did not expect in a file as a panic, which is no `Exception`.
+    """
+    of_polars = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+    return (AttributeError, LookupError, RecursionError, TypeError, ValueError, *of_polars)
 
 
 @silenced()
@@ -238,8 +313,7 @@ def read_parquet(file: Path, sha256: str) -> tuple[pl.DataFrame, Columns]:
             content.seek(0)
             meaning = json.loads(pl.read_parquet_metadata(content)[COLUMNS_KEY])
             described = {name: Described(unit, doc) for name, (unit, doc) in meaning.items()}
-        # Polars reports what it did not expect in a file as a panic, which is no `Exception`.
-        except (*UNREADABLE, pl.exceptions.PanicException) as error:
+        except unreadable() as error:
             what = " ".join(str(error).split())
             raise ValueError(f"{file.name}: it is not a table of Clearway's ({what}); run the scenario again") from None
     check_columns(file.stem, table, described)

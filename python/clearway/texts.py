@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clearway import metrics, units
 from clearway.comparison import headline
 from clearway.ended import reason
-from clearway.groups import Variation
 from clearway.result import Run
 from clearway.window import flows, numbers, tiers, traffic_rows, transport_of, window
+
+if TYPE_CHECKING:
+    from clearway.groups import Variation
 
 #: A table as texts: its header and its rows.
 Texts = tuple[list[str], list[list[str]]]

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import polars as pl
-
-from clearway import metrics, tables, units
+from clearway import few, metrics, tables, units
+from clearway.few import Array
+from clearway.lazy import WhenUsed
 from clearway.result import Run
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+else:
+    np = WhenUsed("numpy")
+    pl = WhenUsed("polars")
 
 #: Columns of flows, and counts of traffic entries, that say what was lost.
 LOSSES = ("retransmits", "timeouts")
@@ -59,7 +65,7 @@ def flows(run: Run, columns: Iterable[str], part: str | None = None) -> pl.DataF
     return rows.select(*columns).collect()
 
 
-def numbers(run: Run, columns: Sequence[str], part: str | None = None) -> list[np.ndarray]:
+def numbers(run: Run, columns: Sequence[str], part: str | None = None) -> list[Array]:
     """As `flows`, but each column as an array: of a few flows, a data frame takes longer than what is made of it."""
     stored = run.stored("flows")
     if not isinstance(stored, tables.Held):
@@ -70,14 +76,25 @@ def numbers(run: Run, columns: Sequence[str], part: str | None = None) -> list[n
     return arrays if mask is None else [array[mask] for array in arrays]
 
 
-def counted(flows: tables.Held, made: Window, part: str | None) -> np.ndarray | None:
+def places(run: Run, column: str, known: Sequence[str]) -> Array:
+    """For each flow that counts the place of a text in a list of all that the column may have."""
+    stored = run.stored("flows")
+    if isinstance(stored, tables.Held):
+        there = stored.texts(column)
+        of_text = [known.index(one) if one in known else len(known) for one in there]
+        found, mask = few.looked_up(stored.values(column), of_text), counted(stored, window(run), None)
+        return found if mask is None else found[mask]
+    return flows(run, [column])[column].cast(pl.Enum(known)).to_physical().to_numpy().astype(np.uint64)
+
+
+def counted(flows: tables.Held, made: Window, part: str | None) -> Array | None:
     """For each flow whether it counts, as `flows` says; None if all do."""
     mask = None
     if made.is_set:
         starts = flows.values("start_s")
         mask = (starts >= made.from_s) & (starts <= made.until_s)
     if part is not None:
-        of_part = np.array([name == part for name in flows.texts("traffic")], bool)[flows.values("traffic")]
+        of_part = few.looked_up(flows.values("traffic"), [name == part for name in flows.texts("traffic")])
         mask = of_part if mask is None else mask & of_part
     return mask
 
@@ -153,7 +170,7 @@ def in_window(run: Run) -> dict[str, Any]:
         "from_s": made.from_s,
         "until_s": made.until_s,
         "flows_started": len(fct),
-        "flows_completed": int((~np.isnan(fct)).sum()),
+        "flows_completed": int((~few.are_nan(fct)).sum()),
         "goodput_bps": rate(sum(line["delivered_bytes"] for line in lines), made.length_s),
         **{
             name: sum(int(part[name]) for part in lines) if made.is_set else int(of.sum())
@@ -175,7 +192,7 @@ def losses(run: Run, name: str, part: str | None = None) -> int:
     if window(run).is_set:
         lines = run.summary["measure"]["traffic"]
         return sum(int(line[name]) for line in lines if part in (None, line["traffic"]))
-    return int(flows(run, [name], part)[name].sum())
+    return int(numbers(run, (name,), part)[0].sum())
 
 
 def rate(size_bytes: float, seconds: float) -> float:

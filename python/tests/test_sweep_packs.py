@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import clearway
 from clearway import packs
 from clearway.jobs import files
 from clearway.jobs.workers import InProcess
+from clearway.scenario import named
 from clearway.sweeps import copies, frame, packing, record
 from clearway.sweeps import run as running
 from clearway.tables import TABLES, Held
@@ -295,3 +297,27 @@ def test_a_sweep_that_is_stopped_goes_on_from_its_packs_and_ends_in_the_same_byt
     assert stopped
     assert written(out) == written(calm.out)
     assert clearway.load_sweep(out).frame.equals(calm.frame)
+
+
+TEXTS = [
+    'name = "one"\nseed = {seed}\nstacks = "own"\n\n[topology]\nhosts = 4\n',
+    'name = "seed = 7"\n\nseed = {seed}\n[topology]\nseed = 12\n',
+    'name = "none"\n[topology]\nseed = {seed}\n',
+    'seed = {seed}\n[[traffic]]\nname = "\\u0000seed\\u0000"\n',
+    'name = "files"\nseed = {seed}\n[topology]\npath = "a/b"\nhash = "1f"\n',
+]
+
+
+@given(st.sampled_from(TEXTS), st.integers(0, 2**63 - 1))
+def test_what_points_of_many_seeds_share_is_read_once_and_says_the_same(text: str, seed: int) -> None:
+    text = text.replace("{seed}", str(seed))
+    assert named.parsed(text) == tomllib.loads(text)
+    whole = json.dumps(named.without_paths(tomllib.loads(text)), sort_keys=True, default=str)
+    assert named.identity_text(text) == whole
+
+
+def test_no_two_scenarios_but_those_of_two_seeds_are_one_without_their_seeds() -> None:
+    one, *others = (named.without_seed(text.replace("{seed}", "5")) for text in TEXTS)
+    assert one not in others
+    assert one == named.without_seed(TEXTS[0].replace("{seed}", "6"))
+    assert named.without_seed(TEXTS[2].replace("{seed}", "5")) != named.without_seed(TEXTS[2].replace("{seed}", "6"))

@@ -52,6 +52,8 @@ MEASURES: dict[str, tuple[type[pl.DataType], str, str]] = {
     "hash": (pl.String, "", "hash of all that the simulated network did"),
     "folder": (pl.String, "", "folder of the run"),
 }
+#: The column that `runs.parquet` has and `runs.csv` has not, of which it would be the larger half: it is for programs.
+OF_PARQUET = "assumptions"
 #: Measures of the flows of a traffic entry.
 TRAFFIC: dict[str, tuple[type[pl.DataType], str, str]] = {
     "traffic": (pl.String, "", "traffic entry of the scenario"),

@@ -255,7 +255,7 @@ class Plan:
         files = [file for file in entry.iterdir() if file.name not in (SUMMARY, MEASURED, MANIFEST)]
         if is_published(place, point.key, files):
             return
-        with folder.draft(place, force=True, durable=False) as made:
+        with folder.draft(place, force=True, durable=False, clean=False) as made:
             for file in files:
                 link(file, made / file.name)
             folder.seal(made, {**summary, "overrides": point.overrides, KEY: point.key})

@@ -33,7 +33,7 @@ def write(sweep: Sweep, kept: Record) -> None:
     content: dict[str, bytes] = {}
     for name, table in zip(TABLES, (sweep.frame, sweep.traffic, sweep.sizes), strict=True):
         content[f"{name}.parquet"] = to_parquet(table, sweep.described[name])
-        content[f"{name}.csv"] = table.write_csv().encode()
+        content[f"{name}.csv"] = table.drop(frame.OF_PARQUET, strict=False).write_csv().encode()
     content[COSTS] = sweep.costs.write_csv().encode()
     if sweep.failures.height:
         content[FAILURES] = sweep.failures.write_csv().encode()
@@ -60,7 +60,7 @@ def read_parquet(content: bytes, name: str) -> tuple[pl.DataFrame, tables.Column
         table = pl.read_parquet(io.BytesIO(content))
         meaning = json.loads(pl.read_parquet_metadata(io.BytesIO(content))[tables.COLUMNS_KEY])
         return table, {name: tables.Described(unit, doc) for name, (unit, doc) in meaning.items()}
-    except (*tables.UNREADABLE, pl.exceptions.PanicException) as error:
+    except tables.unreadable() as error:
         raise ValueError(f"{name}: it is not a table of a sweep ({' '.join(str(error).split())})") from None
 
 
