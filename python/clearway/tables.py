@@ -7,7 +7,7 @@ import json
 import struct
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -237,15 +237,13 @@ def series(column: Column, mask: np.ndarray | None = None) -> pl.Series:
 
 def describe(table: _clearway.Table) -> Columns:
     """The units and meanings of a table's columns."""
-    columns = table.part(0).columns
-    kind = (table.name, *(column.name for column in columns))
-    if (known := _described.get(kind)) is None:
-        known = _described[kind] = {column.name: Described(column.unit, column.doc) for column in columns}
-    return dict(known)
+    return dict(meanings(tuple((column.name, column.unit, column.doc) for column in table.part(0).columns)))
 
 
-#: The name of a table and those of its columns, which the rest follows from -> what `describe` says of it.
-_described: dict[tuple[str, ...], Columns] = {}
+@lru_cache(maxsize=64)
+def meanings(columns: tuple[tuple[str, str, str], ...]) -> Columns:
+    """The units and meanings of columns, by name; runs of one scenario have the same."""
+    return {name: Described(unit, doc) for name, unit, doc in columns}
 
 
 def write_parquet(table: Table | Streamed, columns: Mapping[str, Described], file: Path) -> None:

@@ -299,6 +299,23 @@ def test_a_sweep_that_is_stopped_goes_on_from_its_packs_and_ends_in_the_same_byt
     assert clearway.load_sweep(out).frame.equals(calm.frame)
 
 
+def test_the_version_of_results_does_not_depend_on_what_the_process_did_before() -> None:
+    def version() -> str:
+        running.how.cache_clear()
+        return running.how()
+
+    before = version()
+    frame.measure(clearway.run(SMALL))
+    assert version() == before
+    alone = subprocess.run(
+        [sys.executable, "-c", "from clearway.sweeps.run import how; print(how())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert alone.stdout.strip() == before
+
+
 TEXTS = [
     'name = "one"\nseed = {seed}\nstacks = "own"\n\n[topology]\nhosts = 4\n',
     'name = "seed = 7"\n\nseed = {seed}\n[topology]\nseed = 12\n',
