@@ -9,15 +9,18 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from clearway import metrics, units
+from clearway import few, metrics, units
 from clearway.assumptions import setup
+from clearway.lazy import WhenUsed
 from clearway.result import Run
-from clearway.sweeps.amounts import inline
-from clearway.window import flows
+from clearway.window import numbers
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = WhenUsed("numpy")
 
 #: The words for the ends of a run that can leave flows undelivered, after the number of such runs. A run that was cut
 #: off in another way has a warning of its own (`clearway.ended.reason`).
@@ -56,8 +59,14 @@ class Known:
 
 def unfinished(run: Run, part: str | None = None) -> int:
     """The flows of a fixed size that count, started, and were not delivered; `part` names a traffic entry."""
-    found = flows(run, ["size_bytes", "fct_s"], part)
-    return found.filter(pl.col("fct_s").is_nan(), pl.col("size_bytes") > 0).height
+    size, fct = numbers(run, ("size_bytes", "fct_s"), part)
+    return int((few.are_nan(fct) & (size > 0)).sum())
+
+
+def completed(run: Run, part: str | None = None) -> int:
+    """The flows that count and were delivered in full; `part` names a traffic entry."""
+    (fct,) = numbers(run, ("fct_s",), part)
+    return int((~few.are_nan(fct)).sum())
 
 
 def of_runs(runs: Mapping[str, Run]) -> list[Known]:
@@ -79,15 +88,15 @@ def of_lines(lines: Mapping[str, Sequence[tuple[float, Run]]]) -> list[Known]:
 
 def of_run(name: str, run: Run, assumed: Mapping[str, Any]) -> Known:
     """The facts on a run with these assumptions."""
-    done = metrics.completed(flows(run, ["traffic", "fct_s"]))
     entries = [str(line["traffic"]) for line in run.summary["measure"]["traffic"]]
-    counts = {entry: done.filter(traffic=entry).height for entry in entries}
+    done = completed(run)
+    counts = {entry: completed(run, entry) for entry in entries} if len(entries) > 1 else {"": done}
     return Known(
         transport=name,
         ended=str(run.summary["ended"]),
-        completed=done.height,
+        completed=done,
         unfinished=unfinished(run),
-        flows=counts if len(entries) > 1 else {"": done.height},
+        flows=counts,
         setup=assumed,
     )
 
@@ -146,7 +155,11 @@ def network_of(of: Mapping[str, Any]) -> dict[str, str]:
 
 def text_of(value: object) -> str:
     """A value in a sentence: texts without quotes."""
-    return value if isinstance(value, str) else inline(value)
+    if isinstance(value, str):
+        return value
+    from clearway.sweeps.amounts import inline
+
+    return inline(value)
 
 
 def unequal_networks(known: Sequence[Known]) -> list[str]:
@@ -178,11 +191,17 @@ def unequal_networks(known: Sequence[Known]) -> list[str]:
 
 def grouped(known: Iterable[Known], way: Callable[[Known], object]) -> list[dict[str, list[dict[str, str]]]]:
     """The networks of runs that have something in common, by transport."""
-    groups: dict[object, dict[str, list[dict[str, str]]]] = {}
+    # Runs of many seeds share one `setup`, which is looked at once.
+    groups: dict[object, dict[str, dict[int, Mapping[str, Any]]]] = {}
     for one in known:
         if one.setup:
-            groups.setdefault(way(one), {}).setdefault(one.transport, []).append(network_of(one.setup))
-    return list(groups.values())
+            groups.setdefault(way(one), {}).setdefault(one.transport, {})[id(one.setup)] = one.setup
+    networks: dict[int, dict[str, str]] = {}
+    for setups in (setups for group in groups.values() for setups in group.values()):
+        networks |= {at: network_of(one) for at, one in setups.items() if at not in networks}
+    return [
+        {transport: [networks[at] for at in setups] for transport, setups in group.items()} for group in groups.values()
+    ]
 
 
 def differences(group: Mapping[str, Sequence[Mapping[str, str]]]) -> dict[str, dict[str, list[str]]]:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from clearway import _clearway, caveats, examples, folder, hooks, metrics
+from clearway import _clearway, caveats, examples, folder, hooks, metrics, tables
 from clearway.assumptions import assumption_texts
 from clearway.bars import ProgressCallback, progress_bar
 from clearway.interrupt import Interrupted
+from clearway.lazy import WhenUsed
 from clearway.result import Run, fill
 from clearway.runner import Settings, Source, load_scenario, watched
 from clearway.scenario_warnings import scenario_warnings
@@ -24,8 +22,15 @@ from clearway.scratch import uninterrupted
 from clearway.window import flows, in_window
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from clearway.hooks import Pictures
     from clearway.view.notebook import View
+else:
+    pl = WhenUsed("polars")
+
+#: Columns of flows that count credits, of which a headline is made.
+CREDITS = ("credits_used", "credits_wasted", "repeated_signals")
 
 
 @dataclass(frozen=True, repr=False)
@@ -205,6 +210,8 @@ def side_by_side(
             ends.set()
         return run, stopped
 
+    from concurrent.futures import ThreadPoolExecutor, wait
+
     with ThreadPoolExecutor(beside, "compare") as pool:
         futures = {name: pool.submit(unless_ended, name) for name in names}
         try:
@@ -255,31 +262,31 @@ def headline(run: Run) -> dict[str, Any]:
     whole run. What flow control did (`pauses`, `longest_pause_s`, `storms`, `deadlocked_ports`) is None where there is
     none, and so are `marks` where no switch marks packets, and `trims` where none cuts them to their headers.
     """
-    ports = metrics.switch_ports(run.ports)
-    dropped = metrics.drops(run.ports)
+    ports, of_flows = run.held("ports"), credit_counts(run)
+    dropped = metrics.drops(ports)
     credits_dropped = dropped.pop("credit", 0)
-    worst = ports.sort("queue_max_bytes", "port", descending=[True, False]).head(1)
+    longest, port = metrics.worst_port(ports, "queue_max_bytes")
     measured = run.summary["measured"]
     control = run.summary.get("flow_control")
     return {
         "flows_completed": run.summary["flows_completed"],
         "flows_started": run.summary["flows_started"],
-        "queue_max_bytes": int(worst["queue_max_bytes"].item()) if worst.height else 0,
-        "queue_max_port": worst["port"].item() if worst.height else "",
-        "queue_mean_bytes": value(ports["queue_mean_bytes"].max()),
+        "queue_max_bytes": longest,
+        "queue_max_port": port,
+        "queue_mean_bytes": metrics.largest(ports, "queue_mean_bytes", of_switches=True),
         "drops": sum(dropped.values()),
         "drops_by_reason": dropped,
         "credit_drops": credits_dropped,
-        "trims": int(run.ports["trims"].sum()) if "trims" in run.ports.columns else None,
+        "trims": metrics.total(ports, "trims") if "trims" in tables.names(ports) else None,
         "marks": marks(run),
-        "repeated_signals": repeated_signals(run),
+        "repeated_signals": of_flows["repeated_signals"],
         "pauses": control["pauses"] if control else None,
         "longest_pause_s": control["longest_pause_s"] if control else None,
         "storms": len(control["storms"]) if control else None,
         "deadlocked_ports": len(control["deadlock"]) if control else None,
         "notices": run.summary["notices"],
-        "utilisation_max": value(run.ports["utilisation"].max()),
-        "credit_waste": metrics.credit_waste(run.scan("flows").select("credits_used", "credits_wasted").collect()),
+        "utilisation_max": metrics.largest(ports, "utilisation"),
+        "credit_waste": metrics.wasted_share(of_flows["credits_used"], of_flows["credits_wasted"]),
         "simulated_s": run.summary["simulated_s"],
         "million_link_transmissions_per_cpu_s": measured["million_link_transmissions_per_cpu_s"],
         "cpu_s": measured["cpu_s"],
@@ -292,18 +299,17 @@ def headline(run: Run) -> dict[str, Any]:
 
 def marks(run: Run) -> int | None:
     """The packets that ports marked; None if no port of the scenario marks any."""
-    count = int(run.ports["marks"].sum())
+    count = metrics.total(run.held("ports"), "marks")
     # The resolved scenario has the key once for all classes and once for each, and is long to parse for one key.
     marks_any = any(word != "off" for word in re.findall(r'^marking = "(.*)"$', run.scenario, re.MULTILINE))
     return count if count or marks_any else None
 
 
-def repeated_signals(run: Run) -> int:
-    """The requests for credits and stops that were sent again; 0 without credits."""
-    columns = run.scan("flows").collect_schema().names()
-    return int(run.flows["repeated_signals"].sum()) if "repeated_signals" in columns else 0
-
-
-def value(of: object) -> float:
-    """A number from an aggregate; NaN of nothing."""
-    return float(of) if isinstance(of, (int, float)) else float("nan")
+def credit_counts(run: Run) -> dict[str, int]:
+    """The sums of the columns of flows that count credits; 0 for those that the flows of a run have not."""
+    stored = run.stored("flows")
+    if isinstance(stored, tables.Held):
+        return {name: metrics.total(stored, name) if name in stored.names else 0 for name in CREDITS}
+    rows = run.scan("flows")
+    there = [name for name in CREDITS if name in rows.collect_schema().names()]
+    return dict.fromkeys(CREDITS, 0) | rows.select(pl.col(there).sum()).collect().row(0, named=True)

@@ -7,16 +7,25 @@ same. Here the facts are taken from the tables of runs, of which they are made.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import polars as pl
-
-from clearway import _clearway, metrics, units
-from clearway.groups import Variation
+from clearway import _clearway, few, metrics, tables, units
+from clearway.comparison import credit_counts
+from clearway.few import Array, packed
+from clearway.lazy import WhenUsed
 from clearway.result import Run
-from clearway.window import flows, losses, rate, window
+from clearway.window import losses, numbers, places, rate, window
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+
+    from clearway.groups import Variation
+else:
+    np = WhenUsed("numpy")
+    pl = WhenUsed("polars")
 
 #: The columns of flows that facts are made of.
 COLUMNS = ("size_bytes", "start_s", "fct_s", "slowdown", "delivered_bytes")
@@ -54,16 +63,16 @@ def variation_findings(variation: Variation) -> list[str]:
 
 def facts(name: str, run: Run) -> dict[str, Any]:
     """The facts on a run, as `crates/findings` takes them: of the window of measurement where the scenario sets it."""
-    ports = metrics.switch_ports(run.ports)
+    ports = run.held("ports")
     longest = LONGEST[window(run).is_set]
-    worst = ports.sort(longest, "port", descending=[True, False]).head(1).to_dicts()
-    rows = flows(run, COLUMNS)
+    worst = metrics.worst_row(ports, longest)
+    rows = dict(zip(COLUMNS, numbers(run, COLUMNS), strict=True))
     names = [str(line["traffic"]) for line in run.summary["measure"]["traffic"]]
-    entries = flows(run, ["traffic"])["traffic"].cast(pl.Enum(names)).to_physical().to_numpy()
+    entries = places(run, "traffic", names)
     sized, endless, groups = json.loads(
         _clearway.flow_facts(
-            **{column: packed(rows[column].to_numpy()) for column in COLUMNS},
-            traffic=packed(entries.astype(np.uint64)),
+            **{column: packed(rows[column]) for column in COLUMNS},
+            traffic=packed(entries),
             names=names,
             end_s=run.summary["simulated_s"],
         )
@@ -78,54 +87,60 @@ def facts(name: str, run: Run) -> dict[str, Any]:
         "endless": endless,
         "groups": groups,
         "goodput_bps": goodput(run),
-        "queue": queue(run, worst[0], longest) if worst and worst[0][longest] else None,
-        "busiest": busiest(run.ports),
+        "queue": queue(run, worst, longest) if worst is not None and tables.values(ports, longest)[worst] else None,
+        "busiest": busiest(ports),
         "drops": drops(run),
         "timeouts": losses(run, "timeouts"),
         "pauses": control["pauses"] if control else None,
-        "credit_waste": None if np.isnan(waste) else waste,
+        "credit_waste": None if math.isnan(waste) else waste,
     }
 
 
 def goodput(run: Run) -> float | None:
     """The payload that all receivers got by the time of measurement; None over no time."""
     found = rate(sum(line["delivered_bytes"] for line in run.summary["measure"]["traffic"]), window(run).length_s)
-    return None if np.isnan(found) else found
+    return None if math.isnan(found) else found
 
 
-def packed(values: np.ndarray) -> bytes:
-    """A column as little-endian bytes, eight a value."""
-    return bytes(np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<")).tobytes())
-
-
-def queue(run: Run, port: Mapping[str, Any], longest: str) -> dict[str, Any]:
-    """The longest queue, and how many flows were under way at once to the host behind its port."""
-    at_once = None
-    if str(port["tier"]).endswith("->host"):
-        host = str(port["port"]).partition("->")[2]
-        to_host = run.scan("flows").filter(pl.col("dst") == host).select("start_s", "fct_s").collect()
-        at_once = _clearway.flows_at_once(*(packed(to_host[column].to_numpy()) for column in ("start_s", "fct_s")))
+def queue(run: Run, row: int, longest: str) -> dict[str, Any]:
+    """The longest queue, at the port of a row, and how many flows were under way at once to the host behind it."""
+    ports, at_once = run.held("ports"), None
+    port, tier = (tables.texts_at(ports, name, [row])[0] for name in ("port", "tier"))
+    if tier.endswith("->host"):
+        at_once = _clearway.flows_at_once(*map(packed, to_host(run, port.partition("->")[2])))
     return {
-        "port": port["port"],
-        "bytes": float(port[longest]),
-        "dropped": int(port["drops_buffer"]),
+        "port": port,
+        "bytes": float(tables.values(ports, longest)[row]),
+        "dropped": int(tables.values(ports, "drops_buffer")[row]),
         "flows_at_once": at_once,
     }
 
 
-def busiest(ports: pl.DataFrame) -> dict[str, Any] | None:
+def to_host(run: Run, host: str) -> list[Array]:
+    """The starts and completion times of all flows to a host."""
+    wanted, stored = ("start_s", "fct_s"), run.stored("flows")
+    if isinstance(stored, tables.Held):
+        mask = few.looked_up(stored.values("dst"), [name == host for name in stored.texts("dst")])
+        return [stored.values(name)[mask] for name in wanted]
+    found = run.scan("flows").filter(pl.col("dst") == host).select(wanted).collect()
+    return [found[name].to_numpy() for name in wanted]
+
+
+def busiest(ports: tables.Table) -> dict[str, Any] | None:
     """The port whose link was busy for the largest share of the window of measurement."""
-    # Over no time it is NaN, which Polars takes for the greatest number.
-    rows = ports.filter(pl.col("window_utilisation").is_between(0, 1, closed="right"))
-    found = rows.sort("window_utilisation", "port", descending=[True, False]).head(1).to_dicts()
-    return {"port": found[0]["port"], "busy": float(found[0]["window_utilisation"])} if found else None
+    used = tables.values(ports, "window_utilisation")  # Over no time it is NaN.
+    among = few.true_places((used > 0) & (used <= 1))
+    if not len(among):
+        return None
+    row = metrics.first_largest(ports, "window_utilisation", among)
+    return {"port": tables.texts_at(ports, "port", [row])[0], "busy": float(used[row])}
 
 
 def drops(run: Run) -> dict[str, int]:
     """The packets that were dropped, credits aside, by reason; in a window that is set their number alone."""
     if window(run).is_set:
-        return {"all": int(run.ports["window_drops"].sum()), "full": 0, "random": 0, "down": 0, "sent": 0}
-    by_reason = metrics.drops(run.ports)
+        return {"all": metrics.total(run.held("ports"), "window_drops"), "full": 0, "random": 0, "down": 0, "sent": 0}
+    by_reason = metrics.drops(run.held("ports"))
     by_reason.pop("credit", None)
     sent = run.summary["packets"]["sent"] - run.summary["credits"]["sent"]
     known = {
@@ -140,4 +155,5 @@ def credit_waste(run: Run) -> float:
         lines = run.summary["measure"]["traffic"]
         used, wasted = (sum(line[name] for line in lines) for name in ("credits_used", "credits_wasted"))
         return wasted / (used + wasted) if used + wasted else float("nan")
-    return metrics.credit_waste(run.scan("flows").select("credits_used", "credits_wasted").collect())
+    found = credit_counts(run)
+    return metrics.wasted_share(found["credits_used"], found["credits_wasted"])

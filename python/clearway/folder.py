@@ -47,7 +47,8 @@ class draft:  # noqa: N801 - used as a function is
     `path` holds the old results or the new ones. `results` and `partial` are those of `check_target`, as is `force`.
     If other results came to `path` while these were made, the new ones go to a name beside it. The attribute `path`
     says afterwards where they are. With `durable`, a power failure spoils nothing either; many small results that can
-    be made again are written several times as fast without.
+    be made again are written several times as fast without. With `clean`, leftovers of killed processes beside `path`
+    go first, for which all that is there is listed: who writes many folders beside each other does that once.
     """
 
     def __init__(
@@ -58,16 +59,19 @@ class draft:  # noqa: N801 - used as a function is
         force: bool = False,
         partial: Collection[str] = (),
         durable: bool = True,
+        clean: bool = True,
     ) -> None:
         self.path = Path(path)
-        self._results, self._force, self._partial, self._durable = results, force, partial, durable
+        self._results, self._force, self._partial = results, force, partial
+        self._durable, self._clean = durable, clean
 
     def __enter__(self) -> Path:
         """Makes the scratch folder beside the target."""
         check_target(self.path, None, force=True)
         try:
             target = self.path.resolve()
-            scratch.clean(target.parent, owned)
+            if self._clean:
+                scratch.clean(target.parent, owned)
             self._scratch = scratch.Scratch(target, durable=self._durable)
         except OSError as error:
             raise cant_write(self.path, error) from None
@@ -247,10 +251,10 @@ def check_results(path: Path, results: Results | None, *, partial: Collection[st
             raise Taken(f"{folder}: holds this run, finished, which an interrupted one does not replace; use --force")
 
 
-def difference(folder: Path, scenario: str) -> str:
-    """The keys in which the run in a folder differs from a resolved scenario; empty if it is the same."""
+def difference(other: Path | str, scenario: str) -> str:
+    """The keys in which the run in a folder, or another scenario, differs from a resolved one; empty if none do."""
     try:
-        there = read_text(folder / SCENARIO)
+        there = other if isinstance(other, str) else read_text(other / SCENARIO)
         if body(there) == body(scenario):
             return ""
         theirs, ours = (dict(flat(tomllib.loads(text))) for text in (there, scenario))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.util import LazyLoader, find_spec, module_from_spec
 from types import ModuleType
 
@@ -22,3 +23,12 @@ def lazily(name: str) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+class WhenUsed(ModuleType):
+    """Stands for a module, which is imported when an attribute of it is first asked for, by whichever thread."""
+
+    def __getattr__(self, name: str) -> object:
+        """Imports the module, unless it is there."""
+        found: object = getattr(import_module(self.__name__), name)
+        return found

@@ -12,6 +12,7 @@ import resource
 import shutil
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from clearway._clearway import ScenarioError
@@ -55,7 +56,9 @@ def most_resident(memory: int | str | None = None) -> int | None:
     chosen = memory if memory is not None else os.environ.get(VARIABLE)
     if chosen:
         return resident() + bytes_of(chosen, VARIABLE if memory is None else "memory")
-    ends = [limit - limit // 10 for limit in shared_limits()] + [resident() + left * 9 // 20 for left in own_limits()]
+    ends = [limit - limit // 10 for limit in shared_now(int(time.monotonic()))] + [
+        resident() + left * 9 // 20 for left in own_limits()
+    ]
     return min(ends, default=None)
 
 
@@ -70,6 +73,12 @@ def shared_limits() -> Iterator[int]:
     with contextlib.suppress(ValueError, OSError):
         yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     yield from group_limits(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))
+
+
+@lru_cache(maxsize=1)
+def shared_now(second: int) -> tuple[int, ...]:  # noqa: ARG001 - the key under which they are kept
+    """The limits of `shared_limits`, looked at once a second: to read them takes longer than many a small run."""
+    return tuple(shared_limits())
 
 
 def own_limits() -> Iterator[int]:

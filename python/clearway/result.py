@@ -7,20 +7,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from clearway import ended, folder, hooks, tables, traces
+from clearway import ended, folder, hooks, packs, tables, traces
 from clearway._clearway import Error
+from clearway.lazy import WhenUsed
 from clearway.scenario_warnings import of_run, warning_line
 from clearway.scratch import uninterrupted
+from clearway.tables import TABLES
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from clearway.hooks import Pictures
     from clearway.view.notebook import View
     from clearway.view.sources import Recorded
+else:
+    pl = WhenUsed("polars")
 
-#: The tables of a run: fields of `Run`, and parquet files of its folder.
-TABLES = ("flows", "ports", "samples")
 #: Keys of a summary that every run has, each with its type.
 TOTALS: dict[str, tuple[type | tuple[type, ...], str]] = {
     **dict.fromkeys(("clearway", "scenario", "hash", "ended"), (str, "a text")),
@@ -103,7 +105,12 @@ class Run:
     @property
     def transports(self) -> list[str]:
         """The transports of its flows, sorted; what was asked for if no flow started."""
-        names = self.scan("flows").select(pl.col("transport").unique().sort()).collect()["transport"].to_list()
+        stored = self.stored("flows")
+        if isinstance(stored, tables.Held):
+            known = stored.texts("transport")
+            names = sorted({known[at] for at in {*stored.values("transport").tolist()}})
+        else:
+            names = self.scan("flows").select(pl.col("transport").unique().sort()).collect()["transport"].to_list()
         return names or [self.summary["overrides"].get("transport") or "unknown"]
 
     @property
@@ -128,14 +135,19 @@ class Run:
     def scan(self, table: str) -> pl.LazyFrame:
         """The `flows`, `ports` or `samples` as a lazy frame, which takes memory for a part of the rows only."""
         stored = self.stored(table)
-        return stored.scan() if isinstance(stored, tables.Streamed) else stored.lazy()
+        return stored.scan() if isinstance(stored, tables.Streamed) else getattr(self, table).lazy()
 
-    def stored(self, table: str) -> pl.DataFrame | tables.Streamed:
+    def stored(self, table: str) -> tables.Table | tables.Streamed:
         """A table, in memory or where its rows lie."""
         if table not in TABLES:
             raise Error(f"{table!r} is no table of a run; name one of {', '.join(TABLES)}")
-        stored: pl.DataFrame | tables.Streamed = self.__dict__[table]
+        stored: tables.Table | tables.Streamed = self.__dict__[table]
         return stored
+
+    def held(self, table: str) -> tables.Table:
+        """A table in memory, of which no data frame is made that is not there."""
+        stored = self.stored(table)
+        return stored.load() if isinstance(stored, tables.Streamed) else stored
 
     def columns(self) -> pl.DataFrame:
         """All columns of all tables with their units and meanings."""
@@ -190,18 +202,18 @@ class Run:
 
 
 class Rows:
-    """A table as a field of a run, which is read into memory when it is first asked for if its rows are elsewhere."""
+    """A table as a field of a run, of which a data frame is made when it is first asked for."""
 
     def __init__(self, table: str) -> None:
         self._table = table
 
     def __get__(self, run: Run, _: type) -> pl.DataFrame:
         table = run.stored(self._table)
-        if isinstance(table, tables.Streamed):
+        if isinstance(table, tables.Streamed | tables.Held):
             table = run.__dict__[self._table] = table.load()
         return table
 
-    def __set__(self, run: Run, table: pl.DataFrame | tables.Streamed) -> None:
+    def __set__(self, run: Run, table: tables.Table | tables.Streamed) -> None:
         run.__dict__[self._table] = table
 
 
@@ -253,6 +265,8 @@ def read(path: Path) -> Run:
     """Reads a folder once."""
     folder.recover(path)
     if not folder.is_run(path):
+        if (packed := packs.found(path)) is not None:
+            return of_pack(path, *packed)
         raise Error(f"{path}: no results of a run here (no {folder.SUMMARY} of Clearway's)")
     of_tables = {f"{table}.parquet": table for table in TABLES}
     try:
@@ -277,6 +291,14 @@ def read(path: Path) -> Run:
         traces=traced,
         **{table: frame for table, (frame, _) in found.items()},
     )
+
+
+def of_pack(path: Path, pack: Path, key: str) -> Run:
+    """The run of a point of a sweep, which lies in a pack."""
+    try:
+        return Run(**packs.fields_of(pack, key))
+    except (OSError, ValueError) as error:
+        raise Error(f"{path}: can't read the results: {' '.join(str(error).split())}") from None
 
 
 def check_summary(summary: dict[str, Any]) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import polars as pl
 import tomli_w
 
 from clearway import _clearway, ended, examples, folder, traces
@@ -18,7 +17,10 @@ from clearway.interrupt import Interrupted, Watch
 from clearway.machine import bytes_of, disk_left, memory_limit, most_resident, nearest
 from clearway.result import Run
 from clearway.scenario import keys, variant
-from clearway.tables import PART, describe, frame, read_table
+from clearway.tables import PART, describe, read_table
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: A path to a scenario file, the name of an example, the text of a scenario, or its content as a dict.
 Source = str | Path | Mapping[str, Any]
@@ -240,8 +242,8 @@ def made_of(
     flows, ports, samples = results.tables
     return Run(
         name=scenario.name,
-        flows=cast("pl.DataFrame", read_table(flows)),  # or is read when it is first asked for
-        ports=frame(ports),
+        flows=cast("pl.DataFrame", read_table(flows)),  # A data frame when it is first asked for.
+        ports=cast("pl.DataFrame", read_table(ports)),
         samples=cast("pl.DataFrame", read_table(samples)),
         summary=summary,
         scenario=scenario.to_toml(),

@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
+from threading import Thread
 
 from clearway._clearway import Error
 
@@ -42,6 +43,9 @@ CANT = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 CANT_LINK = CANT | {errno.EPERM, errno.EACCES, errno.EMLINK, errno.EXDEV}
 #: Number of times, and seconds between them, that a reader looks again for a folder that is being replaced.
 RETRIES, RETRY_AFTER_S = 100, 0.01
+
+#: Most threads that wait for the disk at a time.
+SYNCS = 8
 
 #: Gives the names of those files of a folder that belong to its result, and go when the result is replaced.
 Owned = Callable[[Path], set[str]]
@@ -65,7 +69,7 @@ class Scratch:
                 if take(self._lock, without_locks=True):
                     break
                 os.close(self._lock)
-        self._note(0)
+        self._note(0, durable=False)
         self.new = self.folder / "new"
         self.new.mkdir()
 
@@ -78,7 +82,8 @@ class Scratch:
         """Gives the new folder the name of the target, in exchange for what is there, which is removed then."""
         carry(self.target, self.new, owned)
         ready = self.folder / "ready"
-        self._note(self.new.stat().st_ino)
+        # After a power failure it tells which of two folders is the new one; where there is one only, nobody asks.
+        self._note(self.new.stat().st_ino, durable=self.durable and os.path.lexists(self.target))
         self.new.rename(ready)
         for attempt in count(1):  # Again where another process made or moved the target in between.
             try:
@@ -102,10 +107,10 @@ class Scratch:
         finally:
             os.close(self._lock)
 
-    def _note(self, inode: int) -> None:
+    def _note(self, inode: int, *, durable: bool) -> None:
         """Writes into the lock's file what another process must know to clean up after this one."""
         os.pwrite(self._lock, f"{inode}\n{self.target.name}".encode(errors="surrogateescape"), 0)
-        if self.durable:
+        if durable:
             os.fsync(self._lock)
 
 
@@ -333,13 +338,31 @@ def sync(path: Path) -> None:
 
 
 def sync_tree(folder: Path) -> None:
-    """Has the system write all that is in a folder to disk."""
-    for entry in entries(folder):
-        if entry.is_dir(follow_symlinks=False):
-            sync_tree(Path(entry))
-        else:
-            sync(Path(entry))
-    sync(folder)
+    """Has the system write all that is in a folder to disk.
+
+    Several threads ask for it at once, since file systems with a journal write what waits at the same time together.
+    """
+    paths = [folder]
+    for place in paths:  # Grows while folders are found in it.
+        paths += [Path(entry) for entry in entries(place) if entry.is_dir(follow_symlinks=False)]
+    paths += [Path(entry) for place in paths for entry in entries(place) if not entry.is_dir(follow_symlinks=False)]
+    failed: list[OSError] = []
+
+    def sync_all(some: list[Path]) -> None:
+        try:
+            for path in some:
+                sync(path)
+        except OSError as error:
+            failed.append(error)
+
+    threads = [Thread(target=sync_all, args=(paths[at::SYNCS],)) for at in range(1, min(SYNCS, len(paths)))]
+    for thread in threads:
+        thread.start()
+    sync_all(paths[::SYNCS])
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
 
 
 @contextmanager

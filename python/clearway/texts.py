@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clearway import metrics, units
 from clearway.comparison import headline
 from clearway.ended import reason
-from clearway.groups import Variation
 from clearway.result import Run
-from clearway.window import flows, tiers, traffic, transport_of, window
+from clearway.window import flows, numbers, tiers, traffic_rows, transport_of, window
+
+if TYPE_CHECKING:
+    from clearway.groups import Variation
 
 #: A table as texts: its header and its rows.
 Texts = tuple[list[str], list[list[str]]]
@@ -23,9 +25,9 @@ def fct_texts(runs: Mapping[str, Run], part: str | None = None) -> Texts:
     head = ["size", "transport", "flows", "mean FCT", "p50 FCT", "p99 FCT", "mean slowdown", "p99 slowdown"]
     of_run = {}
     for name, run in runs.items():
-        found = flows(run, metrics.FCT, part)
-        label = name if part is None or len(runs) > 1 or not found.height else transport_of(run, part)
-        of_run[label] = {row["bucket"]: row for row in metrics.fct_by_size(found).to_dicts()}
+        found = numbers(run, metrics.FCT, part)
+        label = name if part is None or len(runs) > 1 or not len(found[0]) else transport_of(run, part)
+        of_run[label] = {row["bucket"]: row for row in metrics.fct_rows(*found)}
     rows = []
     for bucket in [*(name for name, _, _ in metrics.BUCKETS), "all"]:
         shown = ""
@@ -70,7 +72,7 @@ def parts_texts(runs: Mapping[str, Run]) -> list[tuple[str, Texts]]:
 def traffic_texts(runs: Mapping[str, Run]) -> Texts:
     """Flows, goodput, FCT and losses of each traffic entry, the runs of an entry below each other."""
     head = ["traffic", "transport", "flows", "goodput", "mean FCT", "p99 FCT", "retransmits", "timeouts"]
-    of_run = {name: {row["traffic"]: row for row in traffic(run).to_dicts()} for name, run in runs.items()}
+    of_run = {name: {row["traffic"]: row for row in traffic_rows(run)} for name, run in runs.items()}
     rows = []
     for part in parts(runs):
         shown = ""
@@ -99,7 +101,7 @@ def network_texts(runs: Mapping[str, Run]) -> Texts:
     Utilisation and goodput are those of the window of measurement; if the scenario sets it, so is all that is not said
     to be of the whole run.
     """
-    heads = {name: shown_head(run) for name, run in runs.items()}
+    heads = {name: {**shown_head(run), "tiers": tiers_of(run)} for name, run in runs.items()}
     is_set = any(window(run).is_set for run in runs.values())
     whole = ", whole run" if is_set else ""
     rows = []
@@ -153,10 +155,15 @@ def shown_head(run: Run) -> dict[str, Any]:
     """The numbers of the network table: of the whole run, and of the window of measurement where that counts."""
     head = headline(run)
     inside = {key.removeprefix("window_"): number for key, number in head.items() if key.startswith("window_")}
-    head["tiers"] = {row["tier"]: row for row in tiers(run).to_dicts()}
     if window(run).is_set:
         return {**head, **inside, "drops_by_reason": {}}
     return {**head, **{key: inside[key] for key in ("goodput_bps", "retransmits", "timeouts", "utilisation_max")}}
+
+
+def tiers_of(run: Run) -> dict[str, dict[str, Any]]:
+    """The payload on the links of each tier, by the name of the tier; nothing without Poisson traffic."""
+    asked = run.summary["measure"].get("tiers")
+    return {row["tier"]: row for row in tiers(run).to_dicts()} if asked else {}
 
 
 def tier_rows(found: Sequence[Mapping[str, Any]]) -> list[tuple[str, Callable[[Mapping[str, Any]], str]]]:
@@ -287,7 +294,7 @@ def variation_texts(part: Variation) -> Texts:
 
 def sweep_row(run: Run, *, has_marks: bool, has_trims: bool) -> list[str]:
     """The cells of a run in a row of a sweep."""
-    head, found = headline(run), metrics.fct_by_size(flows(run, metrics.FCT)).to_dicts()[-1]
+    head, found = headline(run), metrics.fct_rows(*numbers(run, metrics.FCT))[-1]
     return [
         units.count(head["flows_completed"]),
         units.size(head["queue_max_bytes"]),

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from clearway import _clearway, tables
+from clearway.lazy import WhenUsed
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = WhenUsed("polars")
 
 #: The Wireshark dissector of our own headers, which `clearway` brings along.
 DISSECTOR = Path(__file__).parent / "data" / "clearway.lua"

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from clearway import metrics, units
+from clearway import few, metrics, tables, units
+from clearway.few import Array
+from clearway.lazy import WhenUsed
 from clearway.result import Run
 
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+else:
+    np = WhenUsed("numpy")
+    pl = WhenUsed("polars")
+
+#: Columns of flows, and counts of traffic entries, that say what was lost.
+LOSSES = ("retransmits", "timeouts")
 #: The columns of `tiers` that are shares of links.
 SHARES = ("asked", "payload_share", "payload_share_max")
 
@@ -45,7 +54,10 @@ def flows(run: Run, columns: Iterable[str], part: str | None = None) -> pl.DataF
 
     `part` names a traffic entry, whose flows alone count then.
     """
-    made, rows = window(run), run.scan("flows")
+    made, stored = window(run), run.stored("flows")
+    if isinstance(stored, tables.Held):
+        return stored.load(columns, counted(stored, made, part))
+    rows = run.scan("flows")
     if made.is_set:
         rows = rows.filter(pl.col("start_s").is_between(made.from_s, made.until_s))
     if part is not None:
@@ -53,10 +65,73 @@ def flows(run: Run, columns: Iterable[str], part: str | None = None) -> pl.DataF
     return rows.select(*columns).collect()
 
 
+def numbers(run: Run, columns: Sequence[str], part: str | None = None) -> list[Array]:
+    """As `flows`, but each column as an array: of a few flows, a data frame takes longer than what is made of it."""
+    stored = run.stored("flows")
+    if not isinstance(stored, tables.Held):
+        found = flows(run, columns, part)
+        return [found[name].to_numpy() for name in columns]
+    mask = counted(stored, window(run), part)
+    arrays = [stored.values(name) for name in columns]
+    return arrays if mask is None else [array[mask] for array in arrays]
+
+
+def places(run: Run, column: str, known: Sequence[str]) -> Array:
+    """For each flow that counts the place of a text in a list of all that the column may have."""
+    stored = run.stored("flows")
+    if isinstance(stored, tables.Held):
+        there = stored.texts(column)
+        of_text = [known.index(one) if one in known else len(known) for one in there]
+        found, mask = few.looked_up(stored.values(column), of_text), counted(stored, window(run), None)
+        return found if mask is None else found[mask]
+    return flows(run, [column])[column].cast(pl.Enum(known)).to_physical().to_numpy().astype(np.uint64)
+
+
+def counted(flows: tables.Held, made: Window, part: str | None) -> Array | None:
+    """For each flow whether it counts, as `flows` says; None if all do."""
+    mask = None
+    if made.is_set:
+        starts = flows.values("start_s")
+        mask = (starts >= made.from_s) & (starts <= made.until_s)
+    if part is not None:
+        of_part = few.looked_up(flows.values("traffic"), [name == part for name in flows.texts("traffic")])
+        mask = of_part if mask is None else mask & of_part
+    return mask
+
+
 def transport_of(run: Run, part: str) -> str:
     """The transport of a traffic entry; nothing if none of its flows count."""
+    stored = run.stored("flows")
+    if isinstance(stored, tables.Held):
+        mask = counted(stored, window(run), part)
+        at = stored.values("transport")[mask][:1]
+        return stored.texts("transport")[int(at[0])] if len(at) else ""
     found = flows(run, ["transport"], part)["transport"]
     return str(found[0]) if len(found) else ""
+
+
+def traffic_rows(run: Run) -> list[dict[str, Any]]:
+    """The rows of `traffic`."""
+    made, rows = window(run), []
+    for line in run.summary["measure"]["traffic"]:
+        part = line["traffic"]
+        fct, slowdown, *lost = numbers(run, ("fct_s", "slowdown", *LOSSES), part)
+        row = metrics.times_row("", fct, slowdown)
+        counts = line if made.is_set else dict(zip(LOSSES, (of.sum() for of in lost), strict=True))
+        rows.append(
+            {
+                "traffic": part,
+                "transport": transport_of(run, part),
+                "flows": row["flows"],
+                "unfinished": row["unfinished"],
+                "goodput_bps": rate(line["delivered_bytes"], made.length_s),
+                "mean_s": row["mean_s"],
+                "p99_s": row["p99_s"],
+                "slowdown_p99": row["slowdown_p99"],
+                **{name: int(counts[name]) for name in LOSSES},
+            }
+        )
+    return rows
 
 
 def traffic(run: Run) -> pl.DataFrame:
@@ -67,23 +142,7 @@ def traffic(run: Run) -> pl.DataFrame:
     their start in the window, and so do retransmissions and timeouts by their time, if the scenario sets one; else all
     of the run count.
     """
-    made, rows = window(run), []
-    for line in run.summary["measure"]["traffic"]:
-        row: dict[str, Any] = metrics.fct_row("", flows(run, metrics.FCT, line["traffic"]))
-        rows.append(
-            {
-                "traffic": line["traffic"],
-                "transport": transport_of(run, line["traffic"]),
-                "flows": row["flows"],
-                "unfinished": row["unfinished"],
-                "goodput_bps": rate(line["delivered_bytes"], made.length_s),
-                "mean_s": row["mean_s"],
-                "p99_s": row["p99_s"],
-                "slowdown_p99": row["slowdown_p99"],
-                **{name: losses(run, name, line["traffic"]) for name in ("retransmits", "timeouts")},
-            }
-        )
-    return pl.DataFrame(rows)
+    return pl.DataFrame(traffic_rows(run))
 
 
 def tiers(run: Run) -> pl.DataFrame:
@@ -102,25 +161,28 @@ def tiers(run: Run) -> pl.DataFrame:
 
 def in_window(run: Run) -> dict[str, Any]:
     """A run in its window in a few numbers, as `clearway.comparison.headline` has them for the whole run."""
-    made, counted = window(run), flows(run, ["fct_s"])
-    ports = metrics.switch_ports(run.ports)
-    worst = ports.sort("window_queue_max_bytes", "port", descending=[True, False]).head(1)
+    made, ports = window(run), run.held("ports")
+    fct, *lost = numbers(run, ("fct_s", *LOSSES))
+    longest, port = metrics.worst_port(ports, "window_queue_max_bytes")
     lines = run.summary["measure"]["traffic"]
     used, wasted = (sum(line[name] for line in lines) for name in ("credits_used", "credits_wasted"))
     return {
         "from_s": made.from_s,
         "until_s": made.until_s,
-        "flows_started": counted.height,
-        "flows_completed": metrics.completed(counted).height,
+        "flows_started": len(fct),
+        "flows_completed": int((~few.are_nan(fct)).sum()),
         "goodput_bps": rate(sum(line["delivered_bytes"] for line in lines), made.length_s),
-        **{name: losses(run, name) for name in ("retransmits", "timeouts")},
-        "queue_max_bytes": int(worst["window_queue_max_bytes"].item()) if worst.height else 0,
-        "queue_max_port": worst["port"].item() if worst.height else "",
-        "queue_mean_bytes": largest(ports["window_queue_mean_bytes"]),
-        "utilisation_max": largest(run.ports["window_utilisation"]),
-        "marks": int(run.ports["window_marks"].sum()),
-        "drops": int(run.ports["window_drops"].sum()),
-        "credit_drops": int(run.ports["window_drops_credit"].sum()),
+        **{
+            name: sum(int(part[name]) for part in lines) if made.is_set else int(of.sum())
+            for name, of in zip(LOSSES, lost, strict=True)
+        },
+        "queue_max_bytes": longest,
+        "queue_max_port": port,
+        "queue_mean_bytes": metrics.largest(ports, "window_queue_mean_bytes", of_switches=True),
+        "utilisation_max": metrics.largest(ports, "window_utilisation"),
+        "marks": metrics.total(ports, "window_marks"),
+        "drops": metrics.total(ports, "window_drops"),
+        "credit_drops": metrics.total(ports, "window_drops_credit"),
         "credit_waste": wasted / (used + wasted) if used + wasted else float("nan"),
     }
 
@@ -130,18 +192,12 @@ def losses(run: Run, name: str, part: str | None = None) -> int:
     if window(run).is_set:
         lines = run.summary["measure"]["traffic"]
         return sum(int(line[name]) for line in lines if part in (None, line["traffic"]))
-    return int(flows(run, [name], part)[name].sum())
+    return int(numbers(run, (name,), part)[0].sum())
 
 
 def rate(size_bytes: float, seconds: float) -> float:
     """A rate in bits per second; NaN over no time."""
     return 8 * size_bytes / seconds if seconds > 0 else float("nan")
-
-
-def largest(values: pl.Series) -> float:
-    """The largest value; NaN of nothing."""
-    found = values.max()
-    return float(found) if isinstance(found, (int, float)) else float("nan")
 
 
 def window_texts(runs: Mapping[str, Run]) -> list[str]:

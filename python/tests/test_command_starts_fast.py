@@ -56,10 +56,15 @@ def test_version_imports_no_command() -> None:
     assert imported_by("run", "--help") & commands == {"clearway.command.run"}
 
 
-def test_a_run_imports_neither_matplotlib_nor_scipy(small: object) -> None:
+def test_a_small_run_imports_nothing_heavy_but_what_prints_its_tables(small: object) -> None:
+    loaded = imported_by("run", str(small), "--out", f"{small}-out")
+    assert loaded & set(HEAVY) == {"rich"}
+
+
+def test_a_small_run_that_prints_nothing_imports_no_heavy_package(small: object) -> None:
     loaded = imported_by("run", str(small), "--out", f"{small}-out", "--quiet")
-    assert loaded & {"matplotlib", "scipy"} == set()
-    assert "polars" in loaded
+    assert loaded & set(HEAVY) == set()
+    assert "clearway.few_rows" in loaded
 
 
 def test_the_list_of_figures_imports_none_of_them() -> None:

@@ -150,7 +150,7 @@ def test_a_run_may_take_what_was_allowed_beside_what_the_process_has_and_else_no
     monkeypatch.setenv(machine.VARIABLE, "2 GB")
     assert machine.most_resident() == 2_100_000_000
     monkeypatch.delenv(machine.VARIABLE)
-    monkeypatch.setattr(machine, "shared_limits", lambda: iter([10**9]))
+    monkeypatch.setattr(machine, "shared_now", lambda _: (10**9,))
     monkeypatch.setattr(machine, "own_limits", lambda: iter([]))
     assert machine.most_resident() == 900_000_000
     monkeypatch.setattr(machine, "own_limits", lambda: iter([10**9]))

@@ -18,6 +18,7 @@ from conftest import SMALL
 import clearway
 from clearway import folder, scratch
 from clearway.naming import safe_name
+from clearway.tables import TABLES
 
 OTHER = SMALL.replace("senders = 3", "senders = 2")
 
@@ -30,7 +31,7 @@ def saved(run: clearway.Run, path: Path) -> bool:
 
 def is_same(one: clearway.Run, other: clearway.Run) -> bool:
     """True if the scenarios and tables of two runs are equal, and what their columns mean."""
-    tables = all(getattr(one, table).equals(getattr(other, table)) for table in clearway.result.TABLES)
+    tables = all(getattr(one, table).equals(getattr(other, table)) for table in TABLES)
     return tables and folder.body(one.scenario) == folder.body(other.scenario) and one.described == other.described
 
 

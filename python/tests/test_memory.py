@@ -36,11 +36,13 @@ size = "1 KB"
 '''
 def peak():  # ru_maxrss would be that of the parent, if it was larger
     return 1024 * next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
-simulate(load_scenario(small))
+tables = lambda run: (run.flows, run.ports, run.samples)  # Data frames are made when they are asked for.
+tables(simulate(load_scenario(small)))
 before = peak()
 scenario = load_scenario(text)
 estimate = scenario.estimate()
 run = simulate(scenario)
+tables(run)
 print(json.dumps({
     "estimated": estimate["memory_bytes"], "measured": peak() - before,
     "flows": estimate["flows"], "rows": run.flows.height,

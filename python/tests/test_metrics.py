@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import pickle
 
+import numpy as np
 import polars as pl
 import pytest
 
-from clearway import metrics, units
+import clearway
+from clearway import metrics, tables, units
+from clearway.sweeps import frame
 
 NAN = float("nan")
 
@@ -115,3 +119,28 @@ def test_rtt_percentiles_count_every_acknowledgement_once() -> None:
     samples = pl.DataFrame(rows, schema=["quantity", "value"], orient="row")
     assert metrics.rtt_percentiles(samples, (0, 50, 100)) == [1.0, 3.0, 5.0]
     assert math.isnan(metrics.rtt_percentiles(samples.clear(), (50,))[0])
+
+
+def test_percentiles_of_few_values_are_those_of_numpy_to_the_last_bit() -> None:
+    random = np.random.default_rng(7)
+    for count in [*range(40), metrics.FEW, metrics.FEW + 1]:
+        values = random.exponential(1e-3, count)
+        asked = [0, 1, 50, 90, 99, 99.9, 100]
+        found = metrics.percentiles(values, asked)
+        assert np.array_equal(found, [metrics.percentile(values, one) for one in asked], equal_nan=True)
+
+
+def test_the_numbers_of_a_table_are_the_same_with_and_without_a_data_frame() -> None:
+    held = clearway.run("incast", transport="expresspass", seed=3)
+    framed = clearway.run("incast", transport="expresspass", seed=3)
+    assert isinstance(held.stored("flows"), tables.Held)
+    assert isinstance(held.stored("ports"), tables.Held)
+    assert (framed.flows.height, framed.ports.height) > (0, 0)
+    assert isinstance(framed.stored("flows"), pl.DataFrame)
+    assert frame.measure(held) == frame.measure(framed)
+    assert isinstance(held.stored("flows"), tables.Held)
+    rows = metrics.fct_rows(*(held.flows[name].to_numpy() for name in metrics.FCT))
+    assert pl.DataFrame(rows).equals(metrics.fct_by_size(held.flows))
+    assert pickle.loads(pickle.dumps(clearway.run("incast", seed=3).stored("flows"))).equals(
+        clearway.run("incast", seed=3).flows
+    )

@@ -143,7 +143,7 @@ def test_an_older_python_says_that_it_is_too_old(version: str) -> None:
     [
         ("click", "the Python package click is missing"),
         ("clearway._clearway", "its compiled part can't be loaded"),
-        ("polars", "the Python package polars is missing"),
+        ("tomli_w", "the Python package tomli_w is missing"),
     ],
 )
 def test_a_part_of_the_installation_that_is_missing_is_one_line(missing: str, said: str, tmp_path: Path) -> None:

@@ -97,8 +97,8 @@ def run(
             checkpoints.close()
     if as_json:
         print_json(run_json(result, saved))
-    else:
-        print_runs(console(quiet=quiet), f"{result.name}, seed {result.summary['seed']}", {result.label: result})
+    elif not quiet:
+        print_runs(console(), f"{result.name}, seed {result.summary['seed']}", {result.label: result})
     tell.print(saved_text(result, saved, out), markup=False)
     if checkpoint is not None and result.summary["ended"] in GOES_ON:
         tell.print("The same command goes on from there.")

@@ -14,6 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from clearway.command.names import Choice
+from clearway.command.silent import Notes, Silent
 from clearway.command.threads import threads_option
 
 if TYPE_CHECKING:
@@ -115,8 +116,10 @@ def console(*, quiet: bool = False) -> Console:
     return Printer(quiet=quiet, width=width)
 
 
-def notes(*, quiet: bool = False) -> Console:
+def notes(*, quiet: bool = False) -> Notes:
     """The console for everything but results, on standard error."""
+    if quiet:
+        return Silent()
     from clearway.command.printer import Printer
 
     return Printer(stderr=True, quiet=quiet, soft_wrap=True)

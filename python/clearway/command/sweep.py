@@ -140,9 +140,9 @@ def print_sweep(shown: Console, found: Sweep) -> None:
 
 def counts(plan: Plan) -> str:
     """The number of points, and how many of them are to be run."""
-    missing = len(plan.missing())
-    kept = len(plan.points) - missing
-    left_s = sum(point.cpu_s for point in plan.points if point.key not in plan.store)
+    missing = plan.missing()
+    kept = len(plan.points) - len(missing)
+    left_s = sum(plan.points[index].cpu_s for index in missing)
     cost = f", about {units.value(float(f'{left_s:.1g}'), 's')} of CPU time to go" if left_s else ""
     return f"{len(plan.points):,} points" + (f", {kept:,} of them kept from before" if kept else "") + cost
 

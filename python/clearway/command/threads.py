@@ -12,9 +12,8 @@ import click
 from clearway import units
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from clearway import _clearway
+    from clearway.command.silent import Notes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -74,7 +73,7 @@ def threads_option(function: F) -> F:
     )(function)
 
 
-def chosen(out: Console, scenario: _clearway.Scenario, threads: int | str) -> int:
+def chosen(out: Notes, scenario: _clearway.Scenario, threads: int | str) -> int:
     """The threads of a run; lines say why these."""
     if not isinstance(threads, int):
         threads, line = automatic(scenario, idle_processors)
@@ -85,7 +84,7 @@ def chosen(out: Console, scenario: _clearway.Scenario, threads: int | str) -> in
     return threads
 
 
-def runs_beside(out: Console, scenario: _clearway.Scenario, threads: int | str, runs: int) -> tuple[int, int]:
+def runs_beside(out: Notes, scenario: _clearway.Scenario, threads: int | str, runs: int) -> tuple[int, int]:
     """The runs of a comparison that go on at a time, and the threads of each; lines say why these.
 
     Runs beside each other need no windows, so they come before threads.
@@ -154,7 +153,7 @@ def idle_processors() -> int:
     return max(min(cores(), (os.cpu_count() or 1) - running()), 0)
 
 
-def say_threads(out: Console, scenario: _clearway.Scenario, threads: int) -> None:
+def say_threads(out: Notes, scenario: _clearway.Scenario, threads: int) -> None:
     """Says in a line each why a run has fewer threads than asked for, and that the machine has fewer processors."""
     if threads > 1:
         for line in lines(scenario.partition(threads), threads):

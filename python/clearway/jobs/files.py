@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import suppress
 from pathlib import Path
 
 from clearway._clearway import Error
 from clearway.jobs.store import draft_name, is_abandoned
+from clearway.scratch import sync
 
 #: Beginning of the names of drafts.
 DRAFT = ".draft@"
 
 
-def replace(path: Path, content: bytes) -> None:
-    """Writes a file in place of an earlier one, which stays whole until the new one is."""
+def replace(path: Path, content: bytes, *, durable: bool = False) -> None:
+    """Writes a file in place of an earlier one, which stays whole until the new one is.
+
+    With `durable`, the disk has the content before the file has its name, for the case of a power failure.
+    """
     draft = path.with_name(f"{DRAFT}{path.name}@{draft_name()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft.write_bytes(content)
+        if durable:
+            sync(draft)
         draft.replace(path)
     except OSError as error:
         raise Error(f"{path}: can't be written: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def link(path: Path, other: Path) -> None:
+    """Gives a file a second name, which another file may have had, or copies it where the file system can't."""
+    draft = other.with_name(f"{DRAFT}{other.name}@{draft_name()}")
+    other.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        try:
+            draft.hardlink_to(path)
+        except OSError:
+            shutil.copyfile(path, draft)
+        draft.replace(other)
     finally:
         with suppress(OSError):
             draft.unlink()

@@ -1,8 +1,12 @@
-"""The files that a resolved scenario names: beside the path of each stands the hash of its content."""
+"""Resolved scenarios: the files that they name, beside whose paths stand hashes, and their texts without seeds."""
 
 from __future__ import annotations
 
+import json
+import re
+import tomllib
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,3 +35,48 @@ def without_paths(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {key: without_paths(one) for key, one in value.items() if hash_of(key) not in value}
+
+
+#: The line of the seed, which stands above the first table of a resolved scenario.
+SEED = re.compile(r"\A((?:[^\[\n][^\n]*\n|\n)*?)seed = (\d+)\n")
+#: A text that stands for the seed in JSON.
+MARK = "\0seed\0"
+
+
+def without_seed(scenario: str) -> str:
+    """The text of a resolved scenario without its seed: equal for runs that differ in that alone."""
+    return SEED.sub(r"\1", scenario, count=1)
+
+
+def seed_of(scenario: str) -> int | None:
+    """The seed in the text of a resolved scenario."""
+    found = SEED.match(scenario)
+    return None if found is None else int(found[2])
+
+
+def parsed(scenario: str) -> dict[str, Any]:
+    """The content of a resolved scenario, of which nothing is to be changed: runs of many seeds share it."""
+    seed = seed_of(scenario)
+    rest = content(without_seed(scenario))
+    return rest if seed is None else {**rest, "seed": seed}
+
+
+@lru_cache(maxsize=64)
+def content(scenario: str) -> dict[str, Any]:
+    """The content of a text in TOML."""
+    return tomllib.loads(scenario)
+
+
+def identity_text(scenario: str) -> str:
+    """All of a resolved scenario but the paths of files, as JSON."""
+    seed = seed_of(scenario)
+    text = marked(without_seed(scenario))
+    if seed is None or text.count(json.dumps(MARK)) != 1:
+        return json.dumps(without_paths(parsed(scenario)), sort_keys=True, default=str)
+    return text.replace(json.dumps(MARK), str(seed))
+
+
+@lru_cache(maxsize=64)
+def marked(scenario: str) -> str:
+    """A scenario without its seed as `identity_text` has it, with a mark in place of the seed."""
+    return json.dumps(without_paths({**content(scenario), "seed": MARK}), sort_keys=True, default=str)

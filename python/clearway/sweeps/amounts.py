@@ -46,7 +46,8 @@ def amount(value: object) -> Amount | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return Amount(Fraction(str(value)), "") if -LARGEST < value < LARGEST else None
+        number = value if isinstance(value, int) else str(value)
+        return Amount(Fraction(number), "") if -LARGEST < value < LARGEST else None
     match = AMOUNT.fullmatch(value) if isinstance(value, str) and len(value) <= LONGEST else None
     if match is None:
         return None

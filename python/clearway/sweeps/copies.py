@@ -10,7 +10,7 @@ import tomli_w
 
 from clearway import _clearway, examples, reading
 from clearway._clearway import Error
-from clearway.scenario.named import named_files
+from clearway.scenario.named import named_files, without_seed
 from clearway.sweeps import file, record
 from clearway.sweeps.file import Spec
 from clearway.sweeps.points import Point
@@ -40,7 +40,9 @@ def read(path: str | Path, settings: Mapping[str, object] | None = None) -> Spec
 def contents(spec: Spec, points: Sequence[Point]) -> dict[str, bytes]:
     """The copy of a sweep file and the files that its scenario names, by their names in the sweep's folder."""
     keys, short = set[str](), dict[str, str]()
-    for point in points:
+    # Points that differ in their seeds alone name the same files.
+    different = {without_seed(point.resolved): point for point in reversed(points)}
+    for point in reversed(different.values()):
         for key, full in named_files(point.scenario):
             keys.add(key)
             short.setdefault(full, f"{FILES}/{free_name(Path(full).name, short.values())}")

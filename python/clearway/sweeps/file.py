@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,13 @@ class Spec:
             return _clearway.Scenario.parse(text, self.origin, self.base, **given)
         if isinstance(self.scenario, str) and "\n" in self.scenario:
             return _clearway.Scenario.parse(self.scenario, self.origin, self.base, **given)
-        return _clearway.Scenario.load(examples.found(self.scenario, examples.SCENARIO), **given)
+        return _clearway.Scenario.load(self.place, **given)
+
+    @cached_property
+    def place(self) -> Path:
+        """The file of the scenario."""
+        assert isinstance(self.scenario, str | Path)
+        return examples.found(self.scenario, examples.SCENARIO)
 
 
 def covers(row: Settings, choice: Choice) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from clearway import _clearway
 from clearway.assumptions import transport_names
-from clearway.sweeps.known import SEED, is_of_transport
+from clearway.sweeps.known import SEED, is_of_transport, setup_of
 from clearway.sweeps.layout import amount_text, without_unit
 from clearway.sweeps.result import Sweep
 
@@ -18,7 +18,7 @@ def findings(sweep: Sweep) -> list[str]:
     rows = list(sweep.frame.iter_rows(named=True))
     if not rows:
         return []
-    setups: list[dict[str, Any]] = [json.loads(row["assumptions"] or "{}") for row in rows]
+    setups = [setup_of(row["assumptions"] or "{}") for row in rows]
     labels = [transport_names(setup) or str(row.get("transport", "")) for row, setup in zip(rows, setups, strict=True)]
     varied = {key: name for key, name in sweep.axes.items() if key != SEED and varies(rows, name)}
     cases = compared(rows, varied, labels)

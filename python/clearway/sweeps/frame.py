@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -12,6 +12,7 @@ import polars as pl
 from clearway import caveats, metrics, scenario_warnings, window
 from clearway.assumptions import setup
 from clearway.result import Run
+from clearway.scenario.named import content, without_seed
 from clearway.sweeps.points import Column
 from clearway.tables import Columns, Described
 from clearway.texts import shown_head
@@ -51,6 +52,8 @@ MEASURES: dict[str, tuple[type[pl.DataType], str, str]] = {
     "hash": (pl.String, "", "hash of all that the simulated network did"),
     "folder": (pl.String, "", "folder of the run"),
 }
+#: The column that `runs.parquet` has and `runs.csv` has not, of which it would be the larger half: it is for programs.
+OF_PARQUET = "assumptions"
 #: Measures of the flows of a traffic entry.
 TRAFFIC: dict[str, tuple[type[pl.DataType], str, str]] = {
     "traffic": (pl.String, "", "traffic entry of the scenario"),
@@ -99,7 +102,7 @@ def measure(run: Run) -> dict[str, Any]:
     utilisation are always of a window, by default without the drain at the end.
     """
     found = shown_head(run) | {"warnings": scenario_warnings.cell(run), "unfinished": caveats.unfinished(run)}
-    found["assumptions"] = json.dumps(setup(tomllib.loads(run.scenario)), ensure_ascii=False, default=str)
+    found["assumptions"] = assumptions(without_seed(run.scenario))
     sizes = by_size(run, ALL, None)
     every = sizes[-1]
     found |= {f"fct_{key}": every[key] for key in ("mean_s", "p50_s", "p99_s")}
@@ -111,7 +114,7 @@ def measure(run: Run) -> dict[str, Any]:
             **by_size(run, row["traffic"], row["traffic"])[-1],
             "unfinished": caveats.unfinished(run, row["traffic"]),
         }
-        for row in window.traffic(run).to_dicts()
+        for row in window.traffic_rows(run)
     ]
     for entry in entries if len(entries) > 1 else []:
         # The word for all of them is not taken by an entry of this name.
@@ -119,9 +122,15 @@ def measure(run: Run) -> dict[str, Any]:
     return {"measures": {key: found[key] for key in MEASURES if key in found}, "traffic": traffic, "sizes": sizes}
 
 
+@lru_cache(maxsize=64)
+def assumptions(scenario: str) -> str:
+    """The assumptions of a resolved scenario as JSON. Those of runs that differ in their seeds alone are made once."""
+    return json.dumps(setup(content(scenario)), ensure_ascii=False, default=str)
+
+
 def by_size(run: Run, name: str, part: str | None) -> list[dict[str, Any]]:
     """The rows of the size buckets of a traffic entry, or of all traffic, under a name; the last is of all sizes."""
-    return [{"traffic": name, **row} for row in metrics.fct_by_size(window.flows(run, metrics.FCT, part)).to_dicts()]
+    return [{"traffic": name, **row} for row in metrics.fct_rows(*window.numbers(run, metrics.FCT, part))]
 
 
 def table(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -18,7 +19,7 @@ SEED = "seed"
 def of_frames(runs: pl.DataFrame, traffic: pl.DataFrame, axes: Mapping[str, str]) -> list[Known]:
     """The facts on the runs of a sweep: by its rows of runs and of traffic entries, and its axes by key."""
     rows = list(runs.iter_rows(named=True))
-    setups: list[dict[str, Any]] = [json.loads(row["assumptions"] or "{}") for row in rows]
+    setups = [setup_of(row["assumptions"] or "{}") for row in rows]
     labels = [transport_names(setup) or str(row.get("transport", "")) for row, setup in zip(rows, setups, strict=True)]
     counts: dict[tuple[object, ...], dict[str, int]] = {}
     for row in traffic.iter_rows(named=True):
@@ -42,6 +43,13 @@ def of_frames(runs: pl.DataFrame, traffic: pl.DataFrame, axes: Mapping[str, str]
                 elsewhere=values(row, elsewhere),
             )
         )
+    return found
+
+
+@lru_cache(maxsize=1024)
+def setup_of(text: str) -> dict[str, Any]:
+    """The assumptions of a run by their JSON, of which nothing is to be changed: runs of many seeds share them."""
+    found: dict[str, Any] = json.loads(text)
     return found
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from clearway._clearway import Error
 from clearway.jobs import sources
-from clearway.scenario.named import without_paths
+from clearway.jobs.workers import cores
+from clearway.scenario.named import identity_text, parsed
 from clearway.sweeps.amounts import ENDINGS, Amount, amount, inline, lookup, setting_text
 from clearway.sweeps.axes import Choice, Settings
 from clearway.sweeps.file import Spec
@@ -50,12 +50,12 @@ class Point:
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The content of the resolved scenario."""
-        return tomllib.loads(self.resolved)
+        return parsed(self.resolved)
 
     @cached_property
     def identity(self) -> str:
         """Hash of the scenario alone, wherever the files that it names lie: for those, their hashes stand beside."""
-        return sources.digest(json.dumps(without_paths(self.scenario), sort_keys=True, default=str))
+        return sources.digest(identity_text(self.resolved))
 
     def value(self, key: str) -> object:
         """The value of an axis at this point: that of the resolved scenario, where it has the key."""
@@ -94,16 +94,7 @@ def resolve(
     """
     points: list[Point] = []
     seen: dict[str, Point] = {}
-    for choice in spec.choices():
-        try:
-            scenario = spec.load(choice, memory, disk)
-        except Error as error:
-            told = str(error)
-            at = ", ".join(f"{key} = {setting_text(value)}" for key, value in choice.identity.items())
-            where = "" if told.startswith(f"{spec.origin}:") else f"{spec.origin}: "
-            raise type(error)(f"{where}{told} (at the point {at})" if at else f"{where}{told}") from None
-        resolved = scenario.to_toml()
-        cost = scenario.estimate()
+    for choice, resolved, cost in loaded(spec, list(spec.choices()), memory, disk):
         key = sources.digest(resolved, version)
         point = Point(choice, dict(spec.fixed), resolved, key, cost["cpu_s"], cost["streamed_memory_bytes"])
         if (twin := seen.get(point.key)) is not None:
@@ -114,6 +105,39 @@ def resolve(
     if not points:
         raise Error(f"{spec.origin}: no points are left; exclude fewer")
     return points
+
+
+#: A point that was read: what it sets, its resolved scenario, and its estimate.
+Loaded = tuple[Choice, str, Mapping[str, Any]]
+#: Points that a thread reads together, and the threads. The simulator, which reads them, leaves the interpreter free.
+TOGETHER, THREADS = 100, 4
+
+
+def loaded(spec: Spec, choices: Sequence[Choice], memory: int | None, disk: int | None) -> Iterator[Loaded]:
+    """Reads the scenarios of points, in their order; the first mistake in that order is raised."""
+    parts = [choices[at : at + TOGETHER] for at in range(0, len(choices), TOGETHER)]
+    read = partial(load, spec, memory=memory, disk=disk)
+    if len(parts) == 1:
+        yield from map(read, choices)
+        return
+    pool = ThreadPoolExecutor(min(cores(), THREADS))
+    try:
+        for part in pool.map(lambda part: [read(choice) for choice in part], parts):
+            yield from part
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def load(spec: Spec, choice: Choice, memory: int | None, disk: int | None) -> Loaded:
+    """Reads the scenario of a point."""
+    try:
+        scenario = spec.load(choice, memory, disk)
+    except Error as error:
+        told = str(error)
+        at = ", ".join(f"{key} = {setting_text(value)}" for key, value in choice.identity.items())
+        where = "" if told.startswith(f"{spec.origin}:") else f"{spec.origin}: "
+        raise type(error)(f"{where}{told} (at the point {at})" if at else f"{where}{told}") from None
+    return choice, scenario.to_toml(), scenario.estimate()
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from clearway import _clearway, folder
 from clearway.jobs import files
+from clearway.packs import RECORD as RECORD
+from clearway.packs import RUNS as RUNS
 from clearway.sweeps.points import Column
 
-#: The file of the record, the copy of the sweep file, the folder of the runs, and the first table.
-RECORD, FILE, RUNS, TABLE = "sweep.json", "sweep.toml", "runs", "runs.parquet"
+#: The copy of the sweep file, and the first table. `clearway.packs` names the record and the folder of the runs.
+FILE, TABLE = "sweep.toml", "runs.parquet"
 #: The key of a run's summary that names its result in the store.
 KEY = "key"
 
@@ -52,7 +54,12 @@ class Record:
 
     def write(self, path: Path) -> None:
         """Writes the record into the folder of a sweep."""
-        content = {"clearway": _clearway.__version__, **asdict(self)}
+        content = {
+            "clearway": _clearway.__version__,
+            **vars(self),
+            "columns": [vars(column) for column in self.columns],
+            "points": [vars(point) for point in self.points],
+        }
         content[folder.CHECKSUM] = folder.checksum(content)
         files.replace(path / RECORD, (json.dumps(content, ensure_ascii=False) + "\n").encode())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from clearway._clearway import Error
 from clearway.assumptions import assumption_lines
 from clearway.caveats import Known, caveats, few_flows
 from clearway.result import Run, load
+from clearway.scenario_warnings import of_cell
 from clearway.sweeps import frame, known
 from clearway.sweeps.bands import CONFIDENCE, interval
 from clearway.sweeps.points import Column
@@ -72,10 +74,14 @@ class Sweep:
         and kind of warning), on transports on unequal networks, on runs that ended before all flows were delivered, and
         on 99th percentiles of few flows.
         """
+        return list(self._warnings)
+
+    @cached_property
+    def _warnings(self) -> list[str]:
         names = list(self.axes.values())
         on_scenarios = scenario_warnings.swept_warnings(
-            (", ".join(f"{name} = {row[name]}" for name in names), scenario_warnings.of_cell(row["warnings"]))
-            for row in self.frame.iter_rows(named=True)
+            (", ".join(f"{name} = {row[name]}" for name in names) if row["warnings"] else "", of_cell(row["warnings"]))
+            for row in self.frame.select(*names, "warnings").iter_rows(named=True)
         )
         found = self._known
         few = [f"{text} Tables mark them with an asterisk." for text in few_flows(found)]
@@ -84,13 +90,14 @@ class Sweep:
     @property
     def assumptions(self) -> list[str]:
         """The assumptions of the runs besides congestion control: a line for networks, then one for each transport."""
-        by_transport: dict[str, list[Mapping[str, Any]]] = {}
+        # Runs of many seeds share one `setup`.
+        by_transport: dict[str, dict[int, Mapping[str, Any]]] = {}
         for one in self._known:
             if one.setup:
-                by_transport.setdefault(one.transport, []).append(one.setup)
-        return assumption_lines(by_transport)
+                by_transport.setdefault(one.transport, {})[id(one.setup)] = one.setup
+        return assumption_lines({transport: list(found.values()) for transport, found in by_transport.items()})
 
-    @property
+    @cached_property
     def _known(self) -> list[Known]:
         """The facts on each run, of which assumptions and warnings are made."""
         return known.of_frames(self.frame, self.traffic, self.axes)

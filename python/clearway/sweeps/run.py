@@ -11,11 +11,11 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from clearway import _clearway, folder, scratch
+from clearway import _clearway, folder, packs, scratch
 from clearway._clearway import Error
 from clearway.interrupt import Interrupted
 from clearway.jobs import files, sources
@@ -25,11 +25,13 @@ from clearway.jobs.store import MANIFEST, Store
 from clearway.jobs.workers import Done, Failure, Limits, Task, Workers, cores
 from clearway.machine import disk_left, memory_limit
 from clearway.naming import OUT, safe_name
-from clearway.result import fill
+from clearway.packs import Packed
+from clearway.result import Run, fill
 from clearway.runner import simulate
-from clearway.sweeps import copies, file, frame, record, saved, target
+from clearway.sweeps import copies, file, frame, packing, record, saved, target
 from clearway.sweeps.file import Spec
 from clearway.sweeps.limits import PointLimits, limits
+from clearway.sweeps.packing import Packing
 from clearway.sweeps.points import Column, Point, columns, folder_names, resolve
 from clearway.sweeps.record import KEY, Entry, Record
 from clearway.sweeps.result import Sweep, assembled
@@ -198,12 +200,33 @@ class Plan:
         fitting = [count for count, taken in enumerate(itertools.accumulate(largest), 1) if taken <= (memory or taken)]
         return max(fitting, default=1)
 
+    @cached_property
+    def packed(self) -> dict[str, packing.Row]:
+        """The results of the points that are in packs, by their keys; looked for once."""
+        return packing.rows((self.packing.store, self.packing.out), [point.key for point in self.points])
+
+    @cached_property
+    def packing(self) -> Packing:
+        """The packs, for the results of small points."""
+        return Packing(self.store.folder, self.out)
+
+    def is_small(self, index: int) -> bool:
+        """True for a point whose result goes into a pack, if it turns out to be as small as it is estimated to be."""
+        return len(self.points) >= packing.POINTS and self.points[index].cpu_s <= packing.CPU_S
+
     def missing(self) -> list[int]:
         """The points that the store has no result of, by the names of its entries alone."""
-        return [index for index, point in enumerate(self.points) if point.key not in self.store]
+        known = self.packed
+        return [
+            index for index, point in enumerate(self.points) if point.key not in known and point.key not in self.store
+        ]
 
     def take(self, index: int) -> bool:
         """Takes the result of a point from the store into the sweep's folder; False if there is none."""
+        if (row := self.packed.get(self.points[index].key)) is not None:
+            self.packing.link(row.pack)
+            self.rows[index], self.costs[index] = packing.numbers(row)
+            return True
         entry = self.store.get(self.points[index].key)
         if entry is None:
             return False
@@ -213,13 +236,26 @@ class Plan:
         self.publish(index, entry, summary)
         return True
 
+    def accept(self, index: int, result: Packed) -> None:
+        """Takes the result of a small point, which was just run."""
+        with scratch.uninterrupted():
+            self.packing.add(result)
+            self.rows[index], self.costs[index] = packing.numbers(result)
+
+    def commit(self) -> None:
+        """Writes what is not written yet; points whose results can't be have failed."""
+        self.packing.commit()
+        for index in [index for index in self.rows if self.points[index].key in self.packing.lost]:
+            del self.rows[index], self.costs[index]
+            self.failures[index] = Failure(self.packing.lost[self.points[index].key])
+
     def publish(self, index: int, entry: Path, summary: dict[str, Any]) -> None:
         """Makes a folder that `clearway.load` reads from a result of the store, unless it is there already."""
         point, place = self.points[index], self.out / record.RUNS / self.names[index]
         files = [file for file in entry.iterdir() if file.name not in (SUMMARY, MEASURED, MANIFEST)]
         if is_published(place, point.key, files):
             return
-        with folder.draft(place, force=True, durable=False) as made:
+        with folder.draft(place, force=True, durable=False, clean=False) as made:
             for file in files:
                 link(file, made / file.name)
             folder.seal(made, {**summary, "overrides": point.overrides, KEY: point.key})
@@ -252,7 +288,7 @@ class Plan:
 @cache
 def how() -> str:
     """Hash of how results come about: the simulator as compiled, and the code that runs it and writes its results."""
-    return sources.digest(sources.engine_hash(), sources.fingerprint(simulate, fill, frame.measure))
+    return sources.digest(sources.engine_hash(), sources.fingerprint(simulate, fill, frame.measure, packs.packed))
 
 
 def is_published(target: Path, key: str, files: Sequence[Path]) -> bool:
@@ -279,7 +315,11 @@ def link(file: Path, other: Path) -> None:
 
 def write(resolved: str, path: Path) -> None:
     """Runs a point and writes its result to a folder: the files of a run, and what the frame says of it."""
-    run = simulate(_clearway.Scenario.parse(resolved, "<point>", "."), out=path)
+    write_run(simulate(_clearway.Scenario.parse(resolved, "<point>", "."), out=path), path)
+
+
+def write_run(run: Run, path: Path) -> None:
+    """Writes the result of a point to a folder."""
     run.check_whole()
     fill(run, path)
     # Under another name, since an entry of the store is no result folder: it does not say which sweep asked for it.
@@ -297,8 +337,23 @@ def keep(resolved: str, key: str, store: str) -> None:
             kept.put(key, partial(write, resolved))
 
 
-def compute(resolved: str, version: str) -> dict[str, bytes]:
-    """Runs a point on a machine that does not see the store: the files of its result.
+def pack(resolved: str, key: str, store: str) -> Packed | None:
+    """Runs a small point, and returns its result as a row of a pack; one that is large after all goes to the store."""
+    run, result = ran(resolved, key)
+    if result is None:
+        Store(store).put(key, partial(write_run, run))
+    return result
+
+
+def ran(resolved: str, key: str) -> tuple[Run, Packed | None]:
+    """Runs a small point; its result also as a row of a pack, if it is as small as it was estimated to be."""
+    run = simulate(_clearway.Scenario.parse(resolved, "<point>", "."))
+    run.check_whole()
+    return run, packs.packed(run, key, frame.measure(run))
+
+
+def compute(resolved: str, version: str, key: str = "") -> dict[str, bytes] | Packed:
+    """Runs a point on a machine that does not see the store: the files of its result, or with its key a row of a pack.
 
     `version` is the `how` of the machine that asked, which must be that of this one.
     """
@@ -308,13 +363,20 @@ def compute(resolved: str, version: str) -> dict[str, bytes]:
             "changed files); install the same on all machines"
         )
     with tempfile.TemporaryDirectory(prefix="clearway-") as folder:
-        write(resolved, Path(folder))
+        if key:
+            run, result = ran(resolved, key)
+            if result is not None:
+                return result
+            write_run(run, Path(folder))
+        else:
+            write(resolved, Path(folder))
         return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
 
 
 def run(plan: Plan, workers: Workers, progress: Progress = lambda _: None) -> Sweep:
     """Runs the points that have no result yet, and writes the sweep's folder."""
     plan.store.clean()
+    plan.packing.clean()
     for place in (plan.out, plan.out / copies.FILES):
         files.clean(place)
     scratch.clean(plan.out / record.RUNS, folder.owned)
@@ -335,6 +397,7 @@ def run(plan: Plan, workers: Workers, progress: Progress = lambda _: None) -> Sw
                 progress(tally)
     except KeyboardInterrupt:
         interrupted = True
+    plan.commit()
     plan.store.clean()
     found = plan.result(interrupted=interrupted)
     saved.write(found, kept)
@@ -344,16 +407,20 @@ def run(plan: Plan, workers: Workers, progress: Progress = lambda _: None) -> Sw
 def task(plan: Plan, index: int, workers: Workers, bounds: Limits) -> Task:
     """The task of running a point."""
     point, name = plan.points[index], plan.names[index]
-    weight = max(point.cpu_s, 1e-3)
+    weight, small = max(point.cpu_s, 1e-3), plan.is_small(index)
     if workers.share_files:
-        return Task(name, keep, (point.resolved, point.key, str(plan.store.folder.resolve())), weight, bounds)
-    return Task(name, compute, (point.resolved, how()), weight)
+        function = pack if small else keep
+        return Task(name, function, (point.resolved, point.key, str(plan.store.folder.resolve())), weight, bounds)
+    return Task(name, compute, (point.resolved, how(), point.key if small else ""), weight)
 
 
 def settle(plan: Plan, index: int, done: Done) -> None:
     """Takes the answer for a point: its result, or its failure."""
     failure, key = done.failure, plan.points[index].key
     try:
+        if isinstance(done.result, Packed):
+            plan.accept(index, done.result)
+            return
         if done.result is not None:
             plan.store.put_files(key, done.result)
         # Another command may have made the result for which a worker waited until its time was over.

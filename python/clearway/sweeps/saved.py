@@ -9,12 +9,12 @@ from pathlib import Path
 
 import polars as pl
 
-from clearway import folder, scratch, tables
+from clearway import folder, packs, scratch, tables
 from clearway._clearway import Error
 from clearway.jobs import files
 from clearway.panics import silenced
 from clearway.result import load
-from clearway.sweeps import frame, record
+from clearway.sweeps import frame, packing, record
 from clearway.sweeps.record import KEY, RECORD, RUNS, Record
 from clearway.sweeps.result import Sweep, assembled
 
@@ -33,7 +33,7 @@ def write(sweep: Sweep, kept: Record) -> None:
     content: dict[str, bytes] = {}
     for name, table in zip(TABLES, (sweep.frame, sweep.traffic, sweep.sizes), strict=True):
         content[f"{name}.parquet"] = to_parquet(table, sweep.described[name])
-        content[f"{name}.csv"] = table.write_csv().encode()
+        content[f"{name}.csv"] = table.drop(frame.OF_PARQUET, strict=False).write_csv().encode()
     content[COSTS] = sweep.costs.write_csv().encode()
     if sweep.failures.height:
         content[FAILURES] = sweep.failures.write_csv().encode()
@@ -60,7 +60,7 @@ def read_parquet(content: bytes, name: str) -> tuple[pl.DataFrame, tables.Column
         table = pl.read_parquet(io.BytesIO(content))
         meaning = json.loads(pl.read_parquet_metadata(io.BytesIO(content))[tables.COLUMNS_KEY])
         return table, {name: tables.Described(unit, doc) for name, (unit, doc) in meaning.items()}
-    except (*tables.UNREADABLE, pl.exceptions.PanicException) as error:
+    except tables.unreadable() as error:
         raise ValueError(f"{name}: it is not a table of a sweep ({' '.join(str(error).split())})") from None
 
 
@@ -157,7 +157,11 @@ def as_written_now(
 def from_runs(path: Path, kept: Record) -> Sweep:
     """A sweep by the runs that its folder has: it was killed before its tables were written, or it still runs."""
     rows, costs = {}, {}
+    packed = packing.rows([path / packs.PACKS], [point.key for point in kept.points])
     for at, point in enumerate(kept.points):
+        if point.key in packed:
+            rows[at], costs[at] = packing.numbers(packed[point.key])
+            continue
         place = path / RUNS / point.folder
         if not folder.is_run(place):
             continue

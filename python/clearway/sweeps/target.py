@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from clearway import folder
+from clearway import folder, packs
 from clearway.folder import Taken
-from clearway.sweeps import record
+from clearway.sweeps import packing, record
 from clearway.sweeps.points import Point
 from clearway.sweeps.record import RECORD, RUNS, Record
 
@@ -37,13 +37,17 @@ def check(path: Path, points: Sequence[Point], names: Sequence[str], *, force: b
 def difference(path: Path, kept: Record, points: Sequence[Point], names: Sequence[str]) -> str:
     """The points with results in a folder that a sweep has not, and what is different in the first; empty if none."""
     ours = {point.identity for point in points}
-    lost = [one.folder for one in kept.points if one.scenario not in ours and (path / RUNS / one.folder).is_dir()]
+    others = [one for one in kept.points if one.scenario not in ours]
+    packed = packing.rows([path / packs.PACKS], [one.key for one in others])
+    lost = [one.folder for one in others if one.key in packed or (path / RUNS / one.folder).is_dir()]
     if not lost:
         return ""
     by_name = dict(zip(names, points, strict=True))
     first = next((name for name in lost if name in by_name), lost[0])
     if first in by_name:
-        told = f"at the point {first}: {folder.difference(path / RUNS / first, by_name[first].resolved)}"
+        key = next(one.key for one in others if one.folder == first)
+        there = packs.scenario_of(packed[key].pack, key) if key in packed else path / RUNS / first
+        told = f"at the point {first}: {folder.difference(there, by_name[first].resolved)}"
     else:
         told = f"the point {first} is not in this sweep"
     more = f"; in all {len(lost):,} of the points there differ or are left out" if len(lost) > 1 else ""
