@@ -79,7 +79,7 @@ def row_of(case: str, found: list[dict[str, Any]], index: int) -> dict[str, Any]
     # A window can't be shorter than its parts on the average, even if that was measured in another round.
     longest = max(times["longest_s"], mean)
     serial = times["small_s"] + times["between_s"]
-    handovers = handover * (threads - 1) * windows
+    handovers = handover * windows
     elapsed = longest + serial + handovers
     return {
         "name": case,
