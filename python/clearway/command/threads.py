@@ -30,7 +30,7 @@ WORTH_S = 2.0
 AUTO_MOST = 64
 #: A part of a cut network takes so many times its share of the work: packets that cross are handed over twice.
 CUT_COST = 1.2
-#: The time that threads add to a window of simulated time, in seconds, to hear of each other: each of all, at the same time.
+#: The time that threads add to a window of simulated time, in seconds: all hear of each other, at the same time.
 WINDOW_S = 4e-6
 
 
