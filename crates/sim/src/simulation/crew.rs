@@ -67,8 +67,8 @@ struct State {
     has_failed: AtomicBool,
     /// Set if the threads shall end.
     is_over: AtomicBool,
-    /// Behind it threads lie down and are woken.
-    door: Mutex<()>,
+    /// Behind it threads lie down and are woken. It counts the calls that woke them.
+    door: Mutex<u64>,
     bell: Condvar,
 }
 
@@ -187,7 +187,8 @@ impl State {
         // Either a thread that lies down sees the change, or it is seen here.
         fence(Ordering::SeqCst);
         if self.sleepers.load(Ordering::SeqCst) > 0 {
-            let _door = self.door.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut calls = self.door.lock().unwrap_or_else(PoisonError::into_inner);
+            *calls += 1;
             self.sleepers.store(0, Ordering::SeqCst);
             self.bell.notify_all();
         }
@@ -207,7 +208,7 @@ impl<P: Piece> Hall<P> {
             }
             let mut went = None;
             for part in (thread..self.seats.len()).step_by(self.threads) {
-                if let Some(events) = self.go_on(part) {
+                if let Some(events) = self.go_on(part, thread) {
                     self.seats[part].is_away.store(false, Ordering::Relaxed);
                     went = Some(events);
                 }
@@ -232,7 +233,7 @@ impl<P: Piece> Hall<P> {
     fn help(&self, thread: usize, any: bool) -> Option<u64> {
         for (part, seat) in self.seats.iter().enumerate() {
             if part % self.threads != thread && (any || seat.is_away.load(Ordering::Relaxed)) {
-                let went = self.go_on(part);
+                let went = self.go_on(part, thread);
                 if went.is_some() {
                     seat.is_away.store(true, Ordering::Relaxed);
                     return went;
@@ -242,8 +243,8 @@ impl<P: Piece> Hall<P> {
         None
     }
 
-    /// Goes on with a part, if it may and nobody else does. Returns the number of events that it handled.
-    fn go_on(&self, part: usize) -> Option<u64> {
+    /// Goes on with a part, if it may and nobody else does, on a thread. Returns the number of events that it handled.
+    fn go_on(&self, part: usize, thread: usize) -> Option<u64> {
         let seat = &self.seats[part];
         if !self.may_go_on(part) {
             return None;
@@ -259,7 +260,8 @@ impl<P: Piece> Hall<P> {
             self.state.left.fetch_sub(1, Ordering::SeqCst);
         }
         self.state.events.fetch_add(went.events, Ordering::Relaxed);
-        if !self.state.is_alone.load(Ordering::Relaxed) {
+        // The calling thread, alone, wakes nobody. One that has yet to hear that it is out wakes the calling one.
+        if thread > 0 || !self.state.is_alone.load(Ordering::Relaxed) {
             self.state.wake();
         }
         Some(went.events)
@@ -310,12 +312,14 @@ impl<P: Piece> Hall<P> {
             drop(self.state.bell.wait(door));
             return;
         }
-        let Ok((_door, end)) = self.state.bell.wait_timeout(door, REST) else { return };
+        let calls = *door;
+        let Ok((door, end)) = self.state.bell.wait_timeout(door, REST) else { return };
         if end.timed_out() {
             self.state.rests.fetch_add(1, Ordering::Relaxed);
-            // Whoever wakes all sets the number to zero behind the same door, perhaps in the last moment.
-            let awake = |sleepers: usize| sleepers.checked_sub(1);
-            let _ = self.state.sleepers.fetch_update(Ordering::SeqCst, Ordering::SeqCst, awake);
+            if *door == calls {
+                // Nobody has called, and so set the number to zero.
+                self.state.sleepers.fetch_sub(1, Ordering::SeqCst);
+            }
         }
     }
 }
