@@ -4,15 +4,15 @@ use std::time::Duration;
 
 /// A rest of a thread that waits for another one, which is longer than most waits where both have a processor.
 pub const REST: Duration = Duration::from_millis(1);
-/// The events that a thread handles in about such a time.
-const LOST: u64 = 1 << 13;
+/// The events that a thread handles in about half such a time: two threads get more of the processors than one does.
+const LOST: u64 = 1 << 12;
 /// The excess of losses after which one thread goes on alone.
 const BORNE: u64 = 16 * LOST;
 /// The events for which it does so at first, and at most: a tenth of a second, and some.
 const ALONE: [u64; 2] = [1 << 20, 1 << 24];
 
-/// A count of how long threads had to rest, from which follows whether they help each other: if they lose more time
-/// than they work, since each waits for one that has no processor, one of them alone is faster.
+/// A count of how long threads had to rest, from which follows whether they help each other: if they lose more than
+/// twice the time in which they work, since each waits for one that has no processor, one of them alone is faster.
 #[derive(Debug)]
 pub struct Company {
     /// The events in the time that threads lost, less those that they handled.
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_thread_goes_on_alone_if_threads_rest_more_than_they_work_and_ever_longer_if_they_do_so_again() {
+    fn one_thread_goes_on_alone_if_threads_rest_far_more_than_they_work_and_ever_longer_each_time() {
         let mut company = Company::default();
         let mut stretches = Vec::new();
         for _ in 0..3 {
