@@ -126,14 +126,21 @@ def test_the_speedup_follows_from_the_longest_parts_and_what_one_thread_does(tmp
         "balance": 3.8,
         "elapsed_s": None,
     }
-    found = {"alone_s": 3.1, "alone_cpu_s": 3.0, "handover_s": 1e-3 / 3, "splits": [split], "hash": "abc"}
+    found = {"alone_s": 3.1, "alone_cpu_s": 3.0, "handover_s": 1e-3, "splits": [split], "hash": "abc"}
+    shorter = found | {"alone_cpu_s": 2.5}
     first, rest = program.read_text("utf-8").split("\n", 1)
-    program.write_text(f"{first}\n[ \"$5\" = --shares ] && echo '{json.dumps(found)}' && exit\n{rest}")
+    asked = '[ "$5" = --shares ] &&'
+    shown = (
+        f"{asked} [ \"$4\" = 0.5 ] && echo '{json.dumps(shorter)}' && exit\n{asked} echo '{json.dumps(found)}' && exit"
+    )
+    program.write_text(f"{first}\n{shown}\n{rest}")
     done = tool("shares", "--program", program, "--only", "web", "--threads", "4", "--json", tmp_path / "shares.json")
     assert done.returncode == 0, done.stderr
     (row,) = json.loads((tmp_path / "shares.json").read_text("utf-8"))["shares"]
-    # 0.7 s in windows, 0.2 s on one thread, 100 times 1 ms to hand three parts over.
+    # 0.7 s in windows, 0.2 s on one thread, 100 times 1 ms for threads to hear of each other, however many they are.
     assert row["follows"] == pytest.approx(3.0)
+    # Runs of half the length are a sixth slower.
+    assert (row["follows_least"], row["follows_most"]) == pytest.approx((2.5, 3.0))
     shares = {key: row[key] for key in ("work", "intake", "waiting", "serial", "handover")}
     assert shares == pytest.approx({"work": 0.5, "intake": 0.1, "waiting": 0.1, "serial": 0.2, "handover": 0.1})
     assert sum(shares.values()) == pytest.approx(1)

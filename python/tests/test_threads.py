@@ -161,7 +161,7 @@ def test_the_expected_gain_is_that_of_the_heaviest_part_and_of_the_windows() -> 
     assert width_s is not None
     windows = 1_000_000
     half = 100.0 * max(cut["loads"]) * CUT_COST
-    assert gain(100.0, windows * width_s, cut) == pytest.approx(100 / (half + windows * 2 * WINDOW_S))
+    assert gain(100.0, windows * width_s, cut) == pytest.approx(100 / (half + windows * WINDOW_S))
 
 
 def test_a_word_that_is_no_number_of_threads_is_refused_in_a_line(cli: Cli, small: Path) -> None:

@@ -187,7 +187,7 @@ def shares_of(found: dict[str, Any] | None) -> str:
         return "No shares have been measured yet (`make bench-shares`)."
     lines = [["case", *(heading for heading, *_ in shares.COLUMNS)]]
     for row in found["shares"]:
-        cells = [shown(row[key], form, factor) for _, key, form, factor in shares.COLUMNS]
+        cells = [shown(row.get(key), form, factor) for _, key, form, factor in shares.COLUMNS]
         lines.append([f"`{row['name']}`", *cells])
     return f"{machine_of(found)}\n\n{rows_of(lines)}"
 

@@ -5,6 +5,10 @@ in each window. On as many processors as parts a window takes as long as its bus
 of these, what one thread does between windows, and the time to hand parts over, which is measured on as many threads as
 there are processors. Where these suffice, the CPU time of each part is that on its own thread, whose caches hold
 nothing of the other parts, and the elapsed time is measured too, which shows what the method is worth.
+
+What follows is stated with an interval over runs of two lengths and all rounds. It leaves out what no measurement in
+turn can show: that parts on processors of their own have more cache each, that all share the memory's bandwidth, and
+that a thread may lose its processor.
 """
 
 from __future__ import annotations
@@ -22,7 +26,9 @@ CASES = (
     "permutation-8192-dctcp",
     "permutation-8192-expresspass",
 )
-THREADS = (2, 4, 8, 16)
+THREADS = (2, 4, 8, 16, 64)
+#: The lengths of the runs, as parts of the scale. An interval spans them all; the other figures are of the first.
+LENGTHS = (1.0, 0.5)
 #: The times of which the least of several rounds counts, since whatever else the machine does can only add to them.
 TIMES = ("work_s", "intake_s", "busiest_s", "longest_s", "small_s", "between_s")
 
@@ -37,6 +43,8 @@ COLUMNS = (
     ("hand-over", "handover", ".1f", 100.0),
     ("balance", "balance", ".2f", 1.0),
     ("speed-up that follows", "follows", ".2f", 1.0),
+    ("at least", "follows_least", ".1f", 1.0),
+    ("at most", "follows_most", ".1f", 1.0),
     ("measured", "measured", ".2f", 1.0),
 )
 
@@ -50,9 +58,9 @@ def shares(bench: Bench, only: list[str], scale: float, rounds: int, threads: li
         if not only and case.name not in CASES:
             continue
         print(case.name)
-        found = [bench.shares(case, scale, threads) for _ in range(rounds)]
+        lengths = [[bench.shares(case, scale * length, threads) for _ in range(rounds)] for length in LENGTHS]
         for index in range(len(threads)):
-            row = row_of(case.name, found, index)
+            row = row_of(case.name, lengths[0], index) | interval(lengths, index)
             cells = [(shown(row[key], form, factor), max(9, len(heading))) for heading, key, form, factor in COLUMNS]
             print(" ".join(f"{cell:>{width}}" for cell, width in cells), flush=True)
             rows.append(row)
@@ -64,6 +72,12 @@ def shares(bench: Bench, only: list[str], scale: float, rounds: int, threads: li
         "rounds": rounds,
         "shares": rows,
     }
+
+
+def interval(lengths: list[list[dict[str, Any]]], index: int) -> dict[str, float]:
+    """The least and the largest speed-up that follows, over all lengths and each round alone."""
+    follows = [row_of("", [run], index)["follows"] for runs in lengths for run in runs]
+    return {"follows_least": min(follows), "follows_most": max(follows)}
 
 
 def row_of(case: str, found: list[dict[str, Any]], index: int) -> dict[str, Any]:
@@ -79,7 +93,7 @@ def row_of(case: str, found: list[dict[str, Any]], index: int) -> dict[str, Any]
     # A window can't be shorter than its parts on the average, even if that was measured in another round.
     longest = max(times["longest_s"], mean)
     serial = times["small_s"] + times["between_s"]
-    handovers = handover * (threads - 1) * windows
+    handovers = handover * windows
     elapsed = longest + serial + handovers
     return {
         "name": case,

@@ -49,7 +49,7 @@ pub enum Load {
     Active(&'static str, u64),
 }
 
-/// A permutation on a fat tree with links of 1 us.
+/// A permutation on a fat tree.
 #[derive(Clone, Copy)]
 pub struct Permutation {
     /// The `k` of the tree, which has `k`^3 / 4 hosts.
@@ -58,11 +58,17 @@ pub struct Permutation {
     pub gbps: u32,
     /// The simulated time.
     pub time: Span,
+    /// The delay of all links.
+    pub delay: Span,
 }
 
 impl Permutation {
     const fn new(k: u32, gbps: u32, us: u64) -> Permutation {
-        Permutation { k, gbps, time: Span::from_us(us) }
+        Permutation { k, gbps, time: Span::from_us(us), delay: Span::from_us(1) }
+    }
+
+    const fn with_delay(self, ns: u64) -> Permutation {
+        Permutation { delay: Span::from_ns(ns), ..self }
     }
 
     /// Returns the number of hosts.
@@ -87,6 +93,8 @@ const OF_UEC: [&str; 2] = ["uec-nscc", "uec-rccc"];
 const LARGE: [Permutation; 2] = [Permutation::new(64, 100, 20), Permutation::new(64, 400, 20)];
 /// The permutation that two threads share, and that of sixteen.
 const SHARED: [(Permutation, usize); 2] = [(TREES[1].0, 2), (TREES[2].0, 16)];
+/// The delays of links, in nanoseconds, with which threads meet more often than with 1 us, beside the permutation of two threads.
+const SHORTER: [u64; 2] = [100, 10];
 /// The permutation of 65,536 hosts until each has started its flow, so that every path has been looked up.
 const STARTING: Permutation = Permutation::new(64, 100, 1);
 /// The transports of the permutations and of the 192-host tree.
@@ -171,6 +179,17 @@ impl Case {
                 ..Case::new(format!("{alone}-{threads}threads"), Load::Permutation(tree, "dctcp"))
             }
         });
+        let shorter = SHORTER.into_iter().flat_map(|ns| {
+            let (tree, threads) = SHARED[0];
+            let alone = format!("permutation-{}-{ns}ns-dctcp", tree.hosts());
+            let load = Load::Permutation(tree.with_delay(ns), "dctcp");
+            let on_threads = Case {
+                threads,
+                alone: Some(alone.clone()),
+                ..Case::new(format!("{alone}-{threads}threads"), load)
+            };
+            [Case::new(alone, load), on_threads]
+        });
         let large = LARGE.map(|tree| {
             Case::long(format!("permutation-65536-{}g-dctcp", tree.gbps), Load::Permutation(tree, "dctcp"))
         });
@@ -185,6 +204,7 @@ impl Case {
             .chain(at_100)
             .chain(sprayed)
             .chain(shared)
+            .chain(shorter)
             .chain(scale)
             .chain(large)
             .chain(long)

@@ -44,7 +44,8 @@ pub fn model(load: &Load, scale: f64) -> Model {
         Load::Permutation(tree, name) => permutation(&tree, &transport(name), scale),
         Load::Sprayed(tree, name) => sprayed(&tree, name, scale),
         Load::Idle(k) => {
-            let mut model = network(&transport("dctcp"), fat_tree(k, 100), Bytes::new(3_845_000));
+            let mut model =
+                network(&transport("dctcp"), fat_tree(k, 100, Span::from_us(1)), Bytes::new(3_845_000));
             model.stop = Some(Time::ZERO + Span::from_us(1));
             model
         }
@@ -77,16 +78,16 @@ fn network(transport: &AnyTransport, topology: Topology, buffer: Bytes) -> Model
     model
 }
 
-/// Makes a fat tree with links of 1 us.
-fn fat_tree(k: u32, gbps: u32) -> Topology {
-    let tree = FatTree { k, rate: Rate::gbps(gbps.into()), delay: Span::from_us(1), ..FatTree::default() };
+/// Makes a fat tree.
+fn fat_tree(k: u32, gbps: u32, delay: Span) -> Topology {
+    let tree = FatTree { k, rate: Rate::gbps(gbps.into()), delay, ..FatTree::default() };
     tree.build().expect("a valid tree")
 }
 
 /// Makes a permutation: every host sends one flow and receives one, until the run ends.
 fn permutation(tree: &Permutation, transport: &AnyTransport, scale: f64) -> Model {
     let buffer = Bytes::new(3_845_000 * u64::from(tree.gbps) / 100);
-    let mut model = network(transport, fat_tree(tree.k, tree.gbps), buffer);
+    let mut model = network(transport, fat_tree(tree.k, tree.gbps, tree.delay), buffer);
     model.stop = Some(Time::ZERO + tree.time.mul_f64(scale));
     let mut order: Vec<u32> = (0..tree.hosts()).collect();
     let mut rng = Rng::stream(1, Entity::Traffic, 99);
@@ -109,9 +110,9 @@ fn permutation(tree: &Permutation, transport: &AnyTransport, scale: f64) -> Mode
 
 /// Makes a permutation whose packets take a path each, under a transport with the settings of uet-htsim.
 fn sprayed(tree: &Permutation, name: &str, scale: f64) -> Model {
-    let Permutation { k, gbps, time } = *tree;
+    let Permutation { k, gbps, time, delay } = *tree;
     let text = format!(
-        "{SPRAYED} [topology]\n kind = \"fat-tree\"\n k = {k}\n rate = \"{gbps} Gbps\"\n delay = \"1 us\"\n
+        "{SPRAYED} [topology]\n kind = \"fat-tree\"\n k = {k}\n rate = \"{gbps} Gbps\"\n delay = \"{delay}\"\n
          [transport]\n name = \"{name}\"\n profile = \"htsim\"\n"
     );
     let scenario = Scenario::parse(&text, name, Path::new("."), &Overrides::default());
@@ -147,7 +148,7 @@ fn lossless(name: &str, [host, fabric]: [u32; 2], flows: u64) -> Model {
 
 /// Makes flows of 1 KB between random hosts of the 128-host tree, at a tenth of what its hosts can send.
 fn short(transport: &AnyTransport, flows: u64) -> Model {
-    let mut model = network(transport, fat_tree(8, 100), Bytes::new(3_845_000));
+    let mut model = network(transport, fat_tree(8, 100, Span::from_us(1)), Bytes::new(3_845_000));
     let per_second = 128.0 * 100e9 / 8.0 * 0.1 / 1000.0;
     let pattern = poisson(Cdf::fixed(Bytes::new(1000)), 1.0 / per_second, flows, 128);
     model.add_traffic("short", transport, pattern);
@@ -157,7 +158,7 @@ fn short(transport: &AnyTransport, flows: u64) -> Model {
 /// Makes flows that all start within a microsecond and have far more to send than the run's 20 us allow. Queues are
 /// short, so that the memory that grows with the flows is that of the flows and not of their packets.
 fn active(transport: &AnyTransport, flows: u64) -> Model {
-    let mut model = network(transport, fat_tree(8, 100), Bytes::new(30_000));
+    let mut model = network(transport, fat_tree(8, 100, Span::from_us(1)), Bytes::new(30_000));
     model.stop = Some(Time::ZERO + Span::from_us(20));
     let mut rng = Rng::stream(1, Entity::Traffic, 99);
     let flows = (0..flows).map(|number| {

@@ -78,10 +78,14 @@ pub fn of_case(case: &Case, scale: f64, threads: &[usize]) -> Result<Shares, Str
         }
         let all = seconds(of_parts(&in_turn).sum());
         let small = seconds(in_turn.small);
+        let balance = in_turn.events.iter().sum::<u64>() as f64 / in_turn.most_events.max(1) as f64;
+        let windows = in_turn.windows;
         let (mut elapsed, mut times) = (None, in_turn);
         if threads <= processors {
             let beside = timed(&model, threads, wall_ns, false)?;
-            handover = median(beside.times.handovers) / (threads - 1) as f64;
+            // Threads come back after many windows. What they lose by then grows with these.
+            let each = beside.times.windows as f64 / windows.max(1) as f64;
+            handover = median(beside.times.handovers) * each;
             elapsed = Some(beside.total);
             times = timed(&model, threads, thread_ns, false)?.times;
         }
@@ -93,8 +97,8 @@ pub fn of_case(case: &Case, scale: f64, threads: &[usize]) -> Result<Shares, Str
             longest: seconds(times.longest),
             small,
             between: total - all - small,
-            windows: times.windows,
-            balance: times.events.iter().sum::<u64>() as f64 / times.most_events.max(1) as f64,
+            windows,
+            balance,
             elapsed,
         });
     }

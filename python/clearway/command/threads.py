@@ -29,7 +29,7 @@ WORTH_S = 2.0
 AUTO_MOST = 64
 #: A part of a cut network takes so many times its share of the work: packets that cross are handed over twice.
 CUT_COST = 1.2
-#: The time that each thread adds to a window of simulated time, in seconds: parts are given out and taken back.
+#: The time that threads add to a window of simulated time, in seconds: all hear of each other, at the same time.
 WINDOW_S = 4e-6
 
 
@@ -142,7 +142,7 @@ def gain(cpu_s: float, simulated_s: float, cut: _clearway._Partition) -> float:
     """The expected elapsed time of an uncut network, divided by that of a cut one."""
     width_s = cut["width_s"]
     windows = simulated_s / width_s if width_s else 0.0
-    return cpu_s / (cpu_s * max(cut["loads"]) * CUT_COST + windows * cut["parts"] * WINDOW_S)
+    return cpu_s / (cpu_s * max(cut["loads"]) * CUT_COST + windows * WINDOW_S)
 
 
 def idle_processors() -> int:

@@ -3,6 +3,7 @@
 
 use super::exchange::{Batch, Crossing, Exchange, Handover};
 use super::flow_control::Frame;
+use super::mailboxes::Mailboxes;
 use super::network::Network;
 use super::networks::Networks;
 use super::pause;
@@ -11,16 +12,7 @@ use crate::engine::EventKind;
 use crate::ids::{PacketId, PartId};
 use clearway_proto::Flags;
 use clearway_topology::PortId;
-use clearway_units::{Span, Time};
-
-/// Returns the shortest delay of a link between parts, if there is one.
-pub fn lookahead(nets: &Networks) -> Option<Span> {
-    let crossing = |net: &Network| {
-        let ports = net.ports.iter().filter(|out| out.special.leads_to.is_some());
-        ports.map(|out| out.delay).min()
-    };
-    nets.parts.iter().filter_map(crossing).min()
-}
+use clearway_units::Time;
 
 /// Hands over what parts have sent each other. The boxes only change places; each part opens its own.
 pub fn exchange(nets: &mut Networks) {
@@ -40,7 +32,7 @@ pub fn exchange(nets: &mut Networks) {
 
 /// Takes in what parts have handed over and not yet taken in, after the last event of a run.
 pub fn settle(nets: &mut Networks) {
-    nets.parts.iter_mut().for_each(Network::open_inboxes);
+    nets.parts.iter_mut().for_each(|net| net.open_inboxes());
 }
 
 impl Network {
@@ -73,6 +65,20 @@ impl Network {
     ) {
         let item = Handover { port: back, at, what: Crossing::Frame(link, frame) };
         self.outbox(part).push(item);
+    }
+
+    /// Posts what this part, which has this number, sent to others while all go on.
+    pub fn post(&mut self, number: usize, mail: &Mailboxes) {
+        if let Some(exchange) = &mut self.exchange {
+            mail.post(number, exchange);
+        }
+    }
+
+    /// Collects what others have posted for this part, which has this number.
+    pub fn collect(&mut self, number: usize, mail: &Mailboxes) {
+        if let Some(exchange) = &mut self.exchange {
+            mail.collect(number, exchange);
+        }
     }
 
     /// Takes in what came from other parts.

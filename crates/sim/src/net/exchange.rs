@@ -33,7 +33,7 @@ pub enum Crossing {
 pub struct Batch {
     /// What crosses, in the order in which it was sent.
     pub items: Vec<Handover>,
-    /// The time of the first arrival among it, as long as it is not handed over.
+    /// The time of the first arrival among it, as long as it has not come to the other part.
     pub first: Option<Time>,
     /// The packets among it, in their order.
     pub packets: Vec<RoutedPacket>,
@@ -62,10 +62,11 @@ impl Batch {
     }
 
     /// Takes over what is in another batch, and leaves that empty.
-    fn take_over(&mut self, other: &mut Batch) {
+    pub fn take_over(&mut self, other: &mut Batch) {
         if self.items.is_empty() {
             std::mem::swap(self, other);
         } else {
+            self.first = self.first.into_iter().chain(other.first).min();
             self.items.append(&mut other.items);
             self.packets.append(&mut other.packets);
             self.extras.append(&mut other.extras);
@@ -90,7 +91,11 @@ impl Exchange {
 
     /// Takes over what the part `from` sent to this one, which is the part `to`.
     pub fn receive(&mut self, to: usize, from: usize, sender: &mut Exchange) {
-        let batch = &mut sender.outboxes[to];
+        self.take_in(from, &mut sender.outboxes[to]);
+    }
+
+    /// Takes over a batch that the part `from` sent to this one.
+    pub fn take_in(&mut self, from: usize, batch: &mut Batch) {
         if !batch.items.is_empty() {
             self.first = self.first.into_iter().chain(batch.first).min();
             self.inboxes[from].take_over(batch);

@@ -8,7 +8,8 @@
 //! |---|---|
 //! | `networks.rs` | [`Networks`]: the networks of all parts of a run that is divided among threads |
 //! | `totals.rs`, `controls.rs` | what all parts have counted together; flow control in all of them |
-//! | `boundaries.rs`, `exchange.rs` | what parts hand over to each other |
+//! | `boundaries.rs`, `exchange.rs`, `mailboxes.rs` | what parts hand over to each other |
+//! | `delays.rs` | how far parts may go on without hearing of each other |
 //! | `network.rs` | [`Network`]: packets enter, move from port to port, and leave |
 //! | `pipeline/` | the way of a packet through a port: arrive, vote, admit, mark, queue, pick, depart |
 //! | `pause.rs`, `faults.rs` | pause frames; links that fail and recover |
@@ -36,6 +37,7 @@ mod credit_classes;
 mod credit_queue;
 mod credits;
 mod data_queue;
+mod delays;
 mod drop_reason;
 mod drops;
 mod exchange;
@@ -45,6 +47,7 @@ mod flow_control;
 mod forward;
 mod link;
 mod looks;
+mod mailboxes;
 mod mechanisms;
 mod memory;
 mod network;
@@ -70,8 +73,10 @@ mod trims;
 mod unseen;
 
 pub use build::horizon;
+pub use delays::Delays;
 pub use drop_reason::{ByReason, DropReason};
 pub use flow_control::{FlowControlSummary, WATCH};
+pub use mailboxes::Mailboxes;
 pub use network::Network;
 pub use networks::Networks;
 pub use paths::{Paths, Route, Way};

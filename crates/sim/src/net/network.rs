@@ -107,6 +107,13 @@ impl Network {
         self.agenda.now
     }
 
+    /// Returns the time of the first event, of the first arrival of which this part has yet to hear, or at which a port
+    /// that is served late sends something to another part.
+    pub fn next_at(&self) -> Option<Time> {
+        let waiting = self.exchange.as_ref().and_then(|exchange| exchange.first);
+        [self.agenda.next_at(), waiting, self.next_exit].into_iter().flatten().min()
+    }
+
     /// Puts a packet of a flow into the network: the one way in, for all that hosts and switches send. Returns the
     /// packet, and the port to which the caller hands it.
     #[inline(always)]

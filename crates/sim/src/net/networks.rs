@@ -14,11 +14,17 @@ use crate::trace::Recorder;
 use clearway_topology::{NodeId, PortId};
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
+use std::num::NonZero;
+use std::thread::{available_parallelism, scope};
 
 /// The networks of all parts, by the number of the part.
 #[derive(Serialize, Deserialize)]
 pub struct Networks {
-    pub(super) parts: Vec<Network>,
+    #[allow(
+        clippy::vec_box,
+        reason = "parts move to threads and back, and with them a pointer instead of their fields"
+    )]
+    pub(super) parts: Vec<Box<Network>>,
     /// The part of each node; empty if there is one part.
     pub(super) part_of: Vec<u32>,
 }
@@ -27,11 +33,13 @@ impl Networks {
     /// Returns the idle networks of a model, whose nodes are in `parts` parts.
     pub fn new(model: &Model, part_of: Vec<u32>, parts: usize) -> Networks {
         let part_of = if parts > 1 { part_of } else { Vec::new() };
-        let part = |number| match parts {
-            1 => Network::new(model),
-            _ => Network::of_part(model, &part_of, number, parts),
+        let parts = match parts {
+            1 => vec![Box::new(Network::new(model))],
+            _ => beside_each_other(parts, &|part| {
+                Box::new(Network::of_part(model, &part_of, part as u32, parts))
+            }),
         };
-        Networks { parts: (0..parts as u32).map(part).collect(), part_of }
+        Networks { parts, part_of }
     }
 
     /// Returns the number of parts.
@@ -58,22 +66,22 @@ impl Networks {
     }
 
     /// Returns the networks of all parts.
-    pub fn iter(&self) -> std::slice::Iter<'_, Network> {
-        self.parts.iter()
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Network> {
+        self.parts.iter().map(Box::as_ref)
     }
 
     /// Returns the networks of all parts, to be changed.
-    pub fn parts_mut(&mut self) -> &mut [Network] {
+    pub fn parts_mut(&mut self) -> &mut [Box<Network>] {
         &mut self.parts
     }
 
-    /// Takes out the networks of all parts but the first, which come back by [`Networks::take_back`].
-    pub fn lend(&mut self) -> std::vec::Drain<'_, Network> {
-        self.parts.drain(1..)
+    /// Takes out the networks of all parts, which come back by [`Networks::take_back`].
+    pub fn lend(&mut self) -> std::vec::Drain<'_, Box<Network>> {
+        self.parts.drain(..)
     }
 
     /// Takes back the network of a part: they come in the order in which they were lent.
-    pub fn take_back(&mut self, part: Network) {
+    pub fn take_back(&mut self, part: Box<Network>) {
         self.parts.push(part);
     }
 
@@ -157,8 +165,43 @@ impl Networks {
     /// Returns the time of the first event, of the first arrival that a part has yet to hear of, or at which a port that is served
     /// late sends something to another part.
     pub fn next_at(&self) -> Option<Time> {
-        let waiting = |net: &Network| net.exchange.as_ref().and_then(|exchange| exchange.first);
-        let of_part = |net: &Network| [net.agenda.next_at(), waiting(net), net.next_exit];
-        self.parts.iter().flat_map(of_part).flatten().min()
+        self.iter().filter_map(Network::next_at).min()
+    }
+}
+
+/// Makes so many things, each by its number, on as many threads as there are processors.
+fn beside_each_other<T: Send>(count: usize, make: &(impl Fn(usize) -> T + Sync)) -> Vec<T> {
+    if cfg!(target_family = "wasm") {
+        return (0..count).map(make).collect();
+    }
+    let threads = available_parallelism().map_or(1, NonZero::get).min(count);
+    let mut made: Vec<Option<T>> = (0..count).map(|_| None).collect();
+    scope(|scope| {
+        let each = count.div_ceil(threads);
+        let mut shares = made.chunks_mut(each).enumerate();
+        // The calling thread takes the first share.
+        let own = shares.next();
+        let work = move |(share, places): (usize, &mut [Option<T>])| {
+            let numbers = share * each..;
+            places.iter_mut().zip(numbers).for_each(|(place, number)| *place = Some(make(number)));
+        };
+        for share in shares {
+            scope.spawn(move || work(share));
+        }
+        own.into_iter().for_each(work);
+    });
+    made.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_on_several_threads_comes_in_the_order_of_its_numbers() {
+        for count in [1, 2, 3, 7, 100] {
+            let made = beside_each_other(count, &|number| number * number);
+            assert_eq!(made, (0..count).map(|number| number * number).collect::<Vec<_>>());
+        }
     }
 }

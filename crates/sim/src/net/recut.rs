@@ -49,7 +49,7 @@ pub fn take_over(nets: &mut Networks, mut old: Networks, topology: &Topology, el
     let Networks { parts, part_of } = old;
     for (number, part) in parts.into_iter().enumerate() {
         let was_there = |node: NodeId| part_in(&part_of, node) == number;
-        take_part(nets, part, &elsewhere.agents[number], was_there, topology, elsewhere);
+        take_part(nets, *part, &elsewhere.agents[number], was_there, topology, elsewhere);
     }
     tell_rates(nets);
     nets.set_now(now);

@@ -10,7 +10,7 @@ use clearway_units::Time;
 /// The counts of all parts, added up.
 #[derive(Clone, Copy)]
 pub struct Totals<'a> {
-    parts: &'a [Network],
+    parts: &'a [Box<Network>],
 }
 
 impl Networks {
@@ -23,7 +23,7 @@ impl Networks {
 impl Totals<'_> {
     /// Returns the number of packets put on links.
     pub fn link_transmissions(self) -> u64 {
-        self.parts.iter().map(looks::link_transmissions).sum()
+        self.parts.iter().map(|net| looks::link_transmissions(net)).sum()
     }
 
     /// Returns the number of packets put on links, those included that wait at plain ports.

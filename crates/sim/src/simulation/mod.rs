@@ -5,7 +5,8 @@
 //! | `state.rs` | [`Simulation`]: the state of a run |
 //! | `run.rs` | regions go on from barrier to barrier, with events of the whole network in between |
 //! | `region.rs`, `events.rs` | a region, and its event loop |
-//! | `threads.rs`, `workers.rs`, `times.rs` | the threads that drive regions, and the time that each takes |
+//! | `threads.rs`, `times.rs` | the threads that drive regions, and the time that each takes |
+//! | `crew.rs`, `seat.rs`, `company.rs` | how threads share the parts, each of which goes on as far as it may, and when one does better alone |
 //! | `notes.rs` | what regions tell the whole run |
 //! | `global_events.rs` | the events of the whole network, in their order |
 //! | `live_flows.rs`, `snapshots.rs` | the flows that are alive, and what their ends have come to |
@@ -25,6 +26,8 @@
 
 mod apps;
 mod checkpoint;
+mod company;
+mod crew;
 mod detours;
 mod endless;
 mod events;
@@ -43,6 +46,7 @@ mod region;
 mod rounds;
 mod router;
 mod run;
+mod seat;
 mod shares;
 mod snapshots;
 mod source;
@@ -52,7 +56,6 @@ mod threads;
 mod times;
 mod traffic;
 mod views;
-mod workers;
 
 pub use checkpoint::CheckpointError;
 pub use endless::Endless;

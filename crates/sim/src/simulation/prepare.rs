@@ -3,7 +3,7 @@
 use super::global_events::{GlobalEvent, GlobalEvents};
 use super::journal::Journal;
 use super::live_flows::LiveFlows;
-use super::region::Region;
+use super::region::{Region, Regions};
 use super::rounds::RoundsState;
 use super::router::Router;
 use super::shares::Shares;
@@ -15,7 +15,7 @@ use crate::engine::ENTITIES_MAX;
 use crate::ids::{ClassSet, FaultId, Id, SeriesId, TrafficId};
 use crate::metrics::{Sampler, Spool, Window};
 use crate::model::{Class, Model, Pattern, Probe, Sample, Traffic};
-use crate::net::{Networks, boundaries};
+use crate::net::{Delays, Networks};
 use crate::partition::Partition;
 use clearway_proto::{Entity, Packet, Rng};
 use clearway_topology::{core_oversubscription, farthest_round_trip};
@@ -54,7 +54,7 @@ impl Simulation {
         let width = Partition::width(model);
         let mut sim = Simulation {
             regions: Vec::new(),
-            threads: Threads::new(1, CELL),
+            threads: Threads::new(Delays::new(&nets)),
             nets,
             global_events: GlobalEvents::default(),
             live_flows: LiveFlows::default(),
@@ -126,13 +126,13 @@ impl Simulation {
 /// Makes the regions of the networks' parts, yet without flows, and the threads that drive them.
 fn populate(sim: &mut Simulation) {
     sim.regions = regions_for(sim, sim.nets.len());
-    sim.threads = Threads::new(sim.nets.len(), boundaries::lookahead(&sim.nets).unwrap_or(CELL));
+    sim.threads = Threads::new(Delays::new(&sim.nets));
 }
 
 /// Regions of so many parts, yet without flows.
-pub fn regions_for(sim: &Simulation, parts: usize) -> Vec<Region> {
+pub fn regions_for(sim: &Simulation, parts: usize) -> Regions {
     let watches_rtt = !sim.model.samples.iter().all(is_periodic);
-    let region = |_| Region::new(&sim.model, watches_rtt, is_prompt(sim));
+    let region = |_| Box::new(Region::new(&sim.model, watches_rtt, is_prompt(sim)));
     (0..parts).map(region).collect()
 }
 

@@ -3,7 +3,7 @@
 //! What happens does not depend on the parts, only the place of what is kept does. So everything comes to the part in which
 //! its host or its port now lies, and what is added up over parts anyway comes to the first one.
 
-use super::region::Region;
+use super::region::{Region, Regions};
 use super::rounds::rounds_of;
 use super::state::Simulation;
 use crate::hosts::Hosts;
@@ -13,7 +13,7 @@ use crate::net::recut::{Elsewhere, take_over};
 
 /// Takes over the networks and regions of a checkpoint whose parts are other ones. Nothing has happened in the networks
 /// and regions that the run has.
-pub fn recut(sim: &mut Simulation, old: Networks, regions: Vec<Region>) {
+pub fn recut(sim: &mut Simulation, old: Networks, regions: Regions) {
     let part_of = |host: HostId| sim.nets.part_of(host.node());
     let mut agents = Vec::new();
     for (number, region) in regions.into_iter().enumerate() {
@@ -31,7 +31,7 @@ pub fn recut(sim: &mut Simulation, old: Networks, regions: Vec<Region>) {
             events,
             // It counts the events of one part. The watch begins anew.
             standstill: _,
-        } = region;
+        } = *region;
         let mut to: Vec<&mut Hosts> = sim.regions.iter_mut().map(|region| &mut region.hosts).collect();
         let was_there = |host: HostId| old.part_of(host.node()) == number;
         agents.push(hosts.hand_over(&mut to, was_there, part_of));

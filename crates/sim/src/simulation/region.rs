@@ -38,6 +38,10 @@ pub struct Region {
     pub(super) standstill: Standstill,
 }
 
+/// The regions of a run, which move to threads and back: a pointer each instead of all fields.
+#[allow(clippy::vec_box, reason = "moving them must cost little")]
+pub type Regions = Vec<Box<Region>>;
+
 impl Region {
     /// Returns a region of a model, yet without ends of flows and without rounds.
     pub fn new(model: &Arc<Model>, watches_rtt: bool, is_prompt: bool) -> Region {

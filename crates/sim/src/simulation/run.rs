@@ -6,7 +6,6 @@ use super::livelock::ends_livelocked;
 use super::network::{apply_fault, notice_fault, start_watch, tell_shares, watch};
 use super::notes::{News, Note, Rtt, take_all};
 use super::prepare::schedule_sample;
-use super::region::Region;
 use super::snapshots::{flow_counts, flow_snapshot};
 use super::state::{Progress, Simulation};
 use super::times::{Clock, PartTimes};
@@ -137,7 +136,7 @@ fn advance(sim: &mut Simulation, limit: Time, most: u64) -> bool {
     let Some(reached) = sim.threads.advance(&mut sim.nets, &mut sim.regions, reached, most) else {
         return !ends_livelocked(sim);
     };
-    if reached < until && !sim.regions.iter().any(Region::has_urgent_notes) {
+    if reached < until && !sim.regions.iter().any(|region| region.has_urgent_notes()) {
         return rest(sim, limit);
     }
     sim.barrier = None;

@@ -3,7 +3,7 @@
 use super::global_events::GlobalEvents;
 use super::journal::Journal;
 use super::live_flows::LiveFlows;
-use super::region::Region;
+use super::region::Regions;
 use super::router::Router;
 use super::shares::Shares;
 use super::source::Sources;
@@ -58,7 +58,7 @@ pub struct Simulation {
     /// The networks of all parts.
     pub(super) nets: Networks,
     /// The hosts of all parts.
-    pub(super) regions: Vec<Region>,
+    pub(super) regions: Regions,
     pub(super) threads: Threads,
     /// The pending events of the whole network.
     pub(super) global_events: GlobalEvents,

@@ -14,6 +14,15 @@ pub struct Spent {
     pub events: u64,
 }
 
+impl Spent {
+    /// Adds what the part did next.
+    pub fn add(&mut self, next: Spent) {
+        self.intake += next.intake;
+        self.work += next.work;
+        self.events += next.events;
+    }
+}
+
 /// The times of a run in several parts, in nanoseconds. All that is not in a window is done by one thread: the notes of
 /// regions, starts and ends of flows, samples, and the exchange of boxes.
 #[derive(Clone, Debug, Default)]
