@@ -31,7 +31,11 @@
 
 /* The packet as the kernel shows it to a socket filter. These fields are fixed by the kernel's ABI. */
 struct __sk_buff {
-	__u32 len, pkt_type, mark, queue_mapping, protocol;
+	__u32 len, pkt_type, mark, queue_mapping, protocol, vlan_present, vlan_tci, vlan_proto, priority;
+	__u32 ingress_ifindex, ifindex, tc_index, cb[5], hash, tc_classid, data, data_end, napi_id, family;
+	__u32 remote_ip4, local_ip4, remote_ip6[4], local_ip6[4], remote_port, local_port, data_meta;
+	__u64 flow_keys, tstamp;
+	__u32 wire_len, gso_segs;
 };
 
 /* Another host. */
@@ -82,6 +86,8 @@ struct packet {
 	__u32 len;
 	__u32 payload;
 	__u32 flags;
+	/* The segments that TCP joined, which NFQUEUE parts. */
+	__u32 segments;
 };
 
 /* Reads the headers. Returns 0 if the packet is no TCP segment. */
@@ -112,6 +118,7 @@ INLINE int read(struct __sk_buff *skb, struct packet *packet)
 	if (skb_load_bytes(skb, headers, tcp, sizeof(tcp)))
 		return 0;
 	packet->ports = *(__u32 *)tcp;
+	packet->segments = skb->gso_segs ? skb->gso_segs : 1;
 	packet->flags = tcp[13];
 	headers += (tcp[12] >> 4) * 4;
 	packet->payload = packet->len > headers ? packet->len - headers : 0;
@@ -147,7 +154,7 @@ int cw_pass_small(struct __sk_buff *skb)
 	to = of_address(packet.destination);
 	flows = &table->flows[mixed(mixed(to, of_address(packet.source)), packet.ports) >> 20];
 	wire = packet.len + BESIDE_IP < WIRE_MIN ? WIRE_MIN : packet.len + BESIDE_IP;
-	if (packet.flags & FIN || wire > table->small || flows->held != flows->left)
+	if (packet.flags & FIN || packet.segments > 1 || wire > table->small || flows->held != flows->left)
 		goto hold;
 	for (__u32 i = 0; i < PROBES && !host; i++) {
 		struct host *place = &table->hosts[((to >> 22) + i) & (HOSTS - 1)];
@@ -167,7 +174,7 @@ int cw_pass_small(struct __sk_buff *skb)
 	__sync_fetch_and_add(&table->passed, 1);
 	return 1;
 hold:
-	__sync_fetch_and_add(&flows->held, 1);
+	__sync_fetch_and_add(&flows->held, packet.segments);
 	return 0;
 }
 
