@@ -94,7 +94,11 @@ def test_the_deb_runs_as_a_service_under_systemd_and_a_purge_leaves_nothing(root
         # The thread that drives has the real-time priority of the unit, and the one for statistics the usual one.
         classes = machine.run(f"ps -L -o cls= -p {told['pid']}").split()
         assert sorted(set(classes)) == ["FF", "TS"], classes
-        assert "may not have its priority" not in machine.run(f"journalctl -u clearwayd@{NIC}")
+        said = machine.run(f"journalctl -u clearwayd@{NIC}")
+        assert "may not have its priority" not in said
+        # The unit lets the daemon load the program for small packets, and give up what that takes.
+        assert "small packets leave in the kernel" in said, said
+        assert machine.run(f"grep CapPrm /proc/{told['pid']}/status").split()[1] == "0000000000003000"
 
         # A daemon that is killed is started again, and undoes what it had left.
         machine.run(f"systemctl kill --signal=KILL clearwayd@{NIC}")
