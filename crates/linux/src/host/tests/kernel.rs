@@ -1,8 +1,8 @@
 //! Small packets that leave in the kernel, without being held.
 
 use super::network::*;
+use super::small::{net_with, open_idle};
 use crate::datapath::{Actions, Passed};
-use crate::host::Host;
 use crate::host::leftover::wire;
 use crate::wire::Kind;
 use clearway_units::Span;
@@ -68,19 +68,7 @@ impl Kernel {
 
 /// Two hosts at which so many bytes may be left over, with a path in the kernel.
 fn net(leftover: u32) -> Net {
-    let host = |node| {
-        let mut config = config(node, "expresspass");
-        (config.params.leftover, config.kernel_path) = (leftover, true);
-        Some(Host::new(config, 7 + node as u64).unwrap())
-    };
-    Net::new((0..2).map(host).collect(), Way::GOOD, 1)
-}
-
-/// Opens so many connections without data, whose credits have stopped by the end.
-fn open_idle(net: &mut Net, count: u16) -> Vec<usize> {
-    let places = (0..count).map(|port| net.open(0, 1, 1000 + port, 0)).collect();
-    net.run_for(ms(50));
-    places
+    net_with(leftover, true)
 }
 
 /// Sends a small packet each `gap` for `span`.

@@ -9,16 +9,21 @@ use proptest::prelude::*;
 
 /// Two hosts at which so many bytes may be left over.
 fn net(leftover: u32) -> Net {
+    net_with(leftover, false)
+}
+
+/// The same, with or without a path in the kernel.
+pub fn net_with(leftover: u32, kernel_path: bool) -> Net {
     let host = |node| {
         let mut config = config(node, "expresspass");
-        config.params.leftover = leftover;
+        (config.params.leftover, config.kernel_path) = (leftover, kernel_path);
         Some(Host::new(config, 7 + node as u64).unwrap())
     };
     Net::new((0..2).map(host).collect(), Way::GOOD, 1)
 }
 
 /// Opens so many connections without data, whose credits have stopped by the end.
-fn open_idle(net: &mut Net, count: u16) -> Vec<usize> {
+pub fn open_idle(net: &mut Net, count: u16) -> Vec<usize> {
     let places = (0..count).map(|port| net.open(0, 1, 1000 + port, 0)).collect();
     net.run_for(ms(50));
     places
