@@ -154,6 +154,26 @@ fn a_large_packet_behind_small_ones_waits_for_a_credit_of_the_trickle_at_most() 
 }
 
 #[test]
+fn a_large_packet_asks_anew_at_once_if_no_credit_came_for_2_ms_and_else_after_4_ms_without_one() {
+    for (lost, at_once) in [(ms(3), true), (Span::ZERO, false)] {
+        let mut net = net(6152);
+        let place = open_idle(&mut net, 1)[0];
+        send_often(&mut net, place, 100, us(100), ms(50));
+        let credits = net.metric(0, "credits_received_total", "");
+        while net.metric(0, "credits_received_total", "") == credits {
+            send_often(&mut net, place, 100, us(100), us(100));
+        }
+        net.way.loss = 1.0;
+        send_often(&mut net, place, 100, us(100), lost);
+        let asked = net.frames(0, Kind::Request);
+        net.hold(0, place, ACK, 1448);
+        assert_eq!(net.frames(0, Kind::Request) - asked, usize::from(at_once));
+        net.run_for(ms(6));
+        assert!(net.frames(0, Kind::Request) > asked, "it does not wait for 50 ms as bulk data does");
+    }
+}
+
+#[test]
 fn small_packets_without_a_credit_keep_no_flow_alive_that_never_spent_one() {
     let mut net = net(1538);
     let stranger = request(0, 1, 9, 77);
