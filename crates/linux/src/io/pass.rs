@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// The compiled program.
-pub(crate) const OBJECT: &[u8] = include_bytes!("../../bpf/pass.bpf.o");
+const OBJECT: &[u8] = include_bytes!("../../bpf/pass.bpf.o");
 /// The places, one after the other, of which a host takes a free one. The program looks at as many.
 const PROBES: usize = 4;
 /// The folder in which systemd mounts the file system of BPF.
