@@ -65,8 +65,7 @@ test: build clearwayd ## Runs all tests, and says which it skipped and how to ha
 	$(NEXTEST) run --workspace --locked
 	@tools/skipped
 	cargo test --workspace --doc --locked --quiet
-	$(BIN)/pytest -n auto --dist loadfile
-	$(BIN)/pytest -n 0 -m testbed python/tests/testbed
+	@tools/beside "$(BIN)/pytest -n 0 -m testbed python/tests/testbed" "$(BIN)/pytest -n auto --dist loadfile"
 	$(if $(LINTED),,$(BIN)/mypy && $(BIN)/python -m mypy.stubtest clearway._clearway --mypy-config-file tools/stubtest.ini)
 	@echo "make test: everything passed"
 

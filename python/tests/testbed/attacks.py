@@ -10,6 +10,9 @@ from clearway.testbed.exchange import Exchange
 HOST = ("host", "--dev", "eth0", "--rate", "100Mbps")
 PAC = ("pac", "--dev", "eth0", "--rate", "100Mbps", "--offloads", "off")
 MB = 1_000_000
+#: The links of tests that ask for a share of a rate: a quarter of what `build` gives, because a daemon has to keep up
+#: with them on a machine that is busy with others too.
+SLOW_BPS = 25_000_000
 #: Seconds for which a connection may stand still where the daemon has to notice a failure by itself, or TCP repeats
 #: what was lost: two retransmission timeouts of TCP, and the time slices of a busy machine.
 STALL_S = 1.5
@@ -30,9 +33,15 @@ def log(daemon: Daemon) -> str:
     return daemon.log.read_text("utf-8")
 
 
+def rated(host: Host, words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of `HOST` or `PAC` with the rate of a host's links."""
+    rate = f"{host.network.shape.rate_bps // 1_000_000}Mbps"
+    return tuple(rate if before == "--rate" else word for before, word in zip(("", *words), words, strict=False))
+
+
 def both(hosts: list[Host], *more: str) -> list[Daemon]:
-    """Daemons at hosts."""
-    return [host.daemon(*HOST, *more) for host in hosts]
+    """Daemons at hosts, for the rate of their links."""
+    return [host.daemon(*rated(host, HOST), *more) for host in hosts]
 
 
 def between(net: Network, size: int, **options: Any) -> Exchange:

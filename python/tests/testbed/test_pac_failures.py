@@ -7,7 +7,7 @@ import time
 import pytest
 
 from clearway.testbed.frames import Tap
-from testbed.attacks import MB, PAC, STALL_S, between, stats
+from testbed.attacks import MB, PAC, SLOW_BPS, STALL_S, between, rated, stats
 from testbed.conftest import Build
 from testbed.test_attacks import meanwhile, rubbish
 
@@ -56,12 +56,12 @@ def test_pac_goes_on_after_a_flap_of_the_link_a_pause_and_malformed_frames(build
 def test_pac_holds_acknowledgements_of_either_version_of_ip_and_the_transfer_keeps_its_rate(
     build: Build, ipv6: bool
 ) -> None:
-    net = build(ipv6=True)
-    daemon = net.hosts[1].daemon(*PAC)
-    moving = between(net, SIZE, ipv6=ipv6).wait()
+    net = build(ipv6=True, rate_bps=SLOW_BPS)
+    daemon = net.hosts[1].daemon(*rated(net.hosts[1], PAC))
+    moving = between(net, SIZE // 4, ipv6=ipv6).wait()
     assert moving.stall_s < STALL_S
     assert moving.goodput_bps(moving.began, moving.arrivals[-1][0]) > 0.7 * net.shape.plain_goodput_bps
     found = stats(daemon)
-    assert found["pac_data_bytes_total"] >= SIZE
+    assert found["pac_data_bytes_total"] >= SIZE // 4
     assert found["pac_flows_opened_total"] == 1, "the answer to the SYN was held"
-    assert found["pac_held_total"] > 1000 >= 100 * found["pac_overdue_total"]
+    assert found["pac_held_total"] > 250 >= 25 * found["pac_overdue_total"]

@@ -17,6 +17,7 @@ from clearway.plan import switches as planned
 from clearway.testbed import Daemon, Host, Network, Shape, Switch, lacking
 from clearway.testbed.namespace import wait_until
 from clearway.testbed.traffic import listens
+from testbed.attacks import SLOW_BPS
 
 pytestmark = pytest.mark.testbed
 RATE = 100_000_000
@@ -145,7 +146,9 @@ def test_credits_pass_at_their_share_of_the_link_beside_data_and_the_excess_is_d
 def test_dctcp_keeps_the_queue_near_the_threshold_and_fills_the_link() -> None:
     if why := lacking("iperf3", "bpftool"):
         pytest.skip(why)
-    with Network(Shape(hosts=3, cards=False, congestion_control="cw_dctcp", ecn=True, marking=20)) as net:
+    with Network(
+        Shape(hosts=3, cards=False, congestion_control="cw_dctcp", ecn=True, marking=20, rate_bps=SLOW_BPS)
+    ) as net:
         switch, (h1, h2, h3) = net.switches[0], net.hosts
         servers = [serve(h1, port) for port in (5201, 5202)]
         flows = [

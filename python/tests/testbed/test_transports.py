@@ -1,6 +1,7 @@
 """The daemon's transports under real TCP: bytes are right, data leaves by credits, and whatever fails, TCP goes on.
 
-Rates are bounded widely, because machines that run tests are busy with others.
+Rates are bounded widely, and links that have to be filled are slow, because machines that run tests are busy with
+others.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from clearway.testbed.capture import Capture
 from clearway.testbed.counters import drops
 from clearway.testbed.traffic import Flow, Sink, Source, long_flows
 from clearway.testbed.variants import EC4, EXPRESSPASS, PAC, Variant
+from testbed.attacks import SLOW_BPS
 from testbed.conftest import Build
 
 pytestmark = [pytest.mark.testbed, pytest.mark.usefixtures("clearwayd")]
@@ -33,7 +35,7 @@ def transfer(net: Network, size: int = SIZE) -> float:
 
 @pytest.mark.parametrize("variant", [EXPRESSPASS, EC4, PAC], ids=lambda variant: variant.label)
 def test_bytes_arrive_right_and_at_a_rate_of_the_links_order(build: Build, variant: Variant) -> None:
-    net = build(marking=variant.marking)
+    net = build(marking=variant.marking, rate_bps=SLOW_BPS)
     variant.start(net.hosts)
     assert 0.4 * net.shape.ideal_goodput_bps < transfer(net) < 1.1 * net.shape.plain_goodput_bps
 
@@ -60,7 +62,7 @@ def test_data_spends_credits_and_no_more_than_came(build: Build, variant: Varian
 def test_three_senders_drop_no_data_and_keep_the_queue_short(build: Build) -> None:
     if why := lacking("iperf3"):
         pytest.skip(why)
-    net = build(hosts=4)
+    net = build(hosts=4, rate_bps=SLOW_BPS)
     EXPRESSPASS.start(net.hosts)
     receiver, *senders = net.hosts
     outcomes = long_flows([Flow(sender, receiver, connections=2, duration_s=3) for sender in senders])
@@ -70,7 +72,7 @@ def test_three_senders_drop_no_data_and_keep_the_queue_short(build: Build) -> No
 
 
 def test_a_host_without_a_daemon_gets_plain_tcp_at_once(build: Build) -> None:
-    net = build()
+    net = build(rate_bps=SLOW_BPS)
     EXPRESSPASS.start(net.hosts[1:])
     began = time.monotonic()
     transfer(net, 20_000)
@@ -80,10 +82,10 @@ def test_a_host_without_a_daemon_gets_plain_tcp_at_once(build: Build) -> None:
 
 @pytest.mark.parametrize("who", [0, pytest.param(1, marks=pytest.mark.slow)], ids=["receiver", "sender"])
 def test_a_daemon_killed_and_started_again_in_mid_flow_harms_no_byte(build: Build, who: int) -> None:
-    net = build()
+    net = build(rate_bps=SLOW_BPS)
     daemons = EXPRESSPASS.start(net.hosts)
     sink = Sink(net.hosts[0])
-    source = Source(net.hosts[1], sink, 20_000_000, seed=6)
+    source = Source(net.hosts[1], sink, 5_000_000, seed=6)
     time.sleep(0.4)
     assert source.runs
     daemons[who].kill()

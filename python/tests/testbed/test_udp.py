@@ -11,7 +11,7 @@ from clearway.testbed import Host, Network, TestbedError
 from clearway.testbed.exchange import Exchange
 from clearway.testbed.namespace import wait_until
 from clearway.testbed.sockets import open_socket
-from testbed.attacks import HOST, STALL_S, both, log, stats
+from testbed.attacks import HOST, SLOW_BPS, STALL_S, both, log, stats
 from testbed.conftest import Build
 from testbed.test_ipv6 import SIZE, credited_share, rate
 
@@ -41,7 +41,7 @@ def renumber(host: Host, net: int) -> None:
 @pytest.fixture
 def routed(build: Build) -> Network:
     """Two hosts in two networks, and a third one that is the router between them, all at one switch for UDP."""
-    net = build(hosts=3, ipv6=True, control="udp")
+    net = build(hosts=3, ipv6=True, control="udp", rate_bps=SLOW_BPS)
     one, two, router = net.hosts
     # Both networks are at one NIC of the router, which must not tell the hosts of a shorter way.
     router.sysctl(ip_forward=1, conf__all__send_redirects=0, conf__eth0__send_redirects=0)
@@ -57,10 +57,10 @@ def routed(build: Build) -> Network:
 def test_a_router_forwards_credits_and_scheduled_data_between_two_networks(routed: Network, ipv6: bool) -> None:
     one, two, _ = routed.hosts
     daemons = both([one, two], *UDP)
-    moving = Exchange(one, two, SIZE, ipv6=ipv6).wait()
+    moving = Exchange(one, two, SIZE // 4, ipv6=ipv6).wait()
     assert moving.stall_s < STALL_S
     # A credit over UDP takes 132 bytes of a link, and its frame 1538.
-    assert 0.6 < rate(moving) / (1e8 * (1428 if ipv6 else 1448) / 1670) < 1.02
+    assert 0.6 < rate(moving) / (SLOW_BPS * (1428 if ipv6 else 1448) / 1670) < 1.02
     assert credited_share(daemons[0]) > 0.99
     came = stats(daemons[1])
     assert came["data_received_total"] > 0.99 * stats(daemons[0])["credits_used_total"]
@@ -72,7 +72,7 @@ def test_a_router_forwards_credits_and_scheduled_data_between_two_networks(route
 def test_frames_of_ethernet_do_not_pass_a_router_and_the_connection_is_plain_tcp(routed: Network) -> None:
     one, two, _ = routed.hosts
     daemons = both([one, two])
-    assert Exchange(one, two, SIZE // 3).wait().stall_s < STALL_S
+    assert Exchange(one, two, SIZE // 12).wait().stall_s < STALL_S
     assert stats(daemons[0])["credits_received_total"] == 0
 
 
@@ -90,7 +90,7 @@ def test_hosts_that_send_control_frames_in_two_ways_use_plain_tcp_and_the_log_sa
 def test_a_daemon_killed_behind_a_router_leaves_the_connection_alive(routed: Network) -> None:
     one, two, _ = routed.hosts
     daemons = both([one, two], *UDP)
-    moving = Exchange(one, two, 4 * SIZE, ipv6=True)
+    moving = Exchange(one, two, SIZE, ipv6=True)
     moving.wait_for(0.1)
     daemons[1].kill()
     moving.wait_for(0.2)

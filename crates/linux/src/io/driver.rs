@@ -2,7 +2,7 @@
 
 use super::error::IoError;
 use super::filter::Holds;
-use super::load::Load;
+use super::load::{Counted, Load};
 use super::nic::{LinkState, Nic};
 use super::packet::{FrameSocket, Received, Sniffer};
 use super::pass::Pass;
@@ -158,10 +158,11 @@ impl Driver {
                     clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::empty(), &timespec(pause));
                 now = self.now();
             }
-            let ready = self.wait(now, datapath.next_timeout().min(look_at))?;
+            let due = datapath.next_timeout().saturating_add(self.load.gather());
+            let ready = self.wait(now, due.min(look_at))?;
             now = self.now();
-            let packets = self.frames.received + self.sniffer.seen + self.queue.counters.held;
-            self.load.start_round(now, packets, self.sniffer.seen);
+            let came = self.frames.received + self.sniffer.seen + self.queue.counters.held;
+            self.load.start_round(now, Counted { came, seen: self.sniffer.seen, sent: self.frames.sent });
             if let Some(pass) = &mut self.pass {
                 pass.tally(|passed| datapath.handle_passed(&passed, now, actions));
             }
@@ -180,12 +181,13 @@ impl Driver {
 
     /// Handles timers in their order, each at its own time if that is not long past.
     fn timers(&mut self, datapath: &mut dyn Datapath, now: Time, actions: &mut Actions) {
+        let late_max = LATE_MAX.saturating_add(self.load.gather());
         for _ in 0..TIMERS {
             let due = datapath.next_timeout();
             if due > now {
                 break;
             }
-            let late = Time::from_ps(now.as_ps().saturating_sub(LATE_MAX.as_ps()));
+            let late = Time::from_ps(now.as_ps().saturating_sub(late_max.as_ps()));
             self.told = self.told.max(late).max(due);
             datapath.handle_timeout(self.told, actions);
         }

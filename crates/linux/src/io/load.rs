@@ -12,10 +12,16 @@ const ROUND: Span = Span::from_us(50);
 /// The number of segments in a window of 1 ms from which on many pass.
 const MANY_SEEN: u64 = 2;
 
+/// The number of frames that left in a window of 1 ms from which on timers gather: half of the credits that fill 100 Mbit/s.
+const MANY_SENT: u64 = 4;
+/// The time for which a timer waits for later ones then: a little more than the time between two credits at 100 Mbit/s.
+const GATHER: Span = Span::from_us(130);
+
 /// The load of a loop.
 ///
 /// A wake-up costs as much as ten packets. A loop that wakes up for each packet cannot carry 1 Gbit/s, so under high load
-/// it lets some packets gather; under low load, where that would only cost time, it does not.
+/// it lets some packets gather; under low load, where that would only cost time, it does not. While credits leave steadily,
+/// two or a few of them share a wake-up.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Load {
     /// The number of packets, of all time, when the window began.
@@ -27,18 +33,36 @@ pub(super) struct Load {
     seen: u64,
     window_start: Time,
     many_seen: bool,
+    /// The number of frames, of all time, that had left when the window began.
+    sent: u64,
+    many_sent: bool,
+}
+
+/// The packets of all time that a loop has counted.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Counted {
+    /// Those that came from the kernel in any way.
+    pub came: u64,
+    /// Segments that had passed, which are among them.
+    pub seen: u64,
+    /// Frames that left.
+    pub sent: u64,
 }
 
 impl Load {
-    /// Notes that a round starts, after `packets` packets of all time, of which `seen` are segments that had passed.
-    pub fn start_round(&mut self, now: Time, packets: u64, seen: u64) {
+    /// Notes that a round starts.
+    pub fn start_round(&mut self, now: Time, counted: Counted) {
         if now >= self.window_end {
+            let Counted { came, seen, sent } = counted;
             let time = now.saturating_since(self.window_start);
-            self.many_seen =
-                WINDOW.saturating_mul(seen.saturating_sub(self.seen)) >= time.saturating_mul(MANY_SEEN);
-            (self.seen, self.window_start) = (seen, now);
-            self.is_high = packets.saturating_sub(self.counted) >= HIGH;
-            self.counted = packets;
+            let many = |new: u64, old: u64, many: u64| {
+                WINDOW.saturating_mul(new.saturating_sub(old)) >= time.saturating_mul(many)
+            };
+            self.many_seen = many(seen, self.seen, MANY_SEEN);
+            self.many_sent = many(sent, self.sent, MANY_SENT);
+            (self.seen, self.sent, self.window_start) = (seen, sent, now);
+            self.is_high = came.saturating_sub(self.counted) >= HIGH;
+            self.counted = came;
             self.window_end = now.saturating_add(WINDOW);
         }
         self.round_end = now.saturating_add(ROUND);
@@ -47,6 +71,11 @@ impl Load {
     /// Returns true if so many segments pass that a wake-up for each would cost more than it is worth.
     pub fn many_are_seen(&self) -> bool {
         self.many_seen
+    }
+
+    /// Returns the time for which a timer that is due waits for later ones. Under high load rounds let them gather anyway.
+    pub fn gather(&self) -> Span {
+        if self.many_sent && !self.is_high { GATHER } else { Span::ZERO }
     }
 
     /// Returns the time for which the loop lets packets gather before the next round.
@@ -63,26 +92,42 @@ mod tests {
         Time::ZERO.saturating_add(Span::from_us(us))
     }
 
+    fn came(came: u64) -> Counted {
+        Counted { came, ..Counted::default() }
+    }
+
     #[test]
     fn rounds_are_apart_only_under_high_load() {
         let mut load = Load::default();
-        load.start_round(us(0), 0, 0);
-        load.start_round(us(1000), HIGH - 1, 0);
+        load.start_round(us(0), came(0));
+        load.start_round(us(1000), came(HIGH - 1));
         assert_eq!(load.pause(us(1000)), Span::ZERO);
-        load.start_round(us(2000), 2 * HIGH - 1, 0);
+        load.start_round(us(2000), came(2 * HIGH - 1));
         assert_eq!(load.pause(us(2010)), Span::from_us(40));
         assert_eq!(load.pause(us(2060)), Span::ZERO);
-        load.start_round(us(3000), 2 * HIGH, 0);
+        load.start_round(us(3000), came(2 * HIGH));
         assert_eq!(load.pause(us(3000)), Span::ZERO);
     }
 
     #[test]
     fn many_segments_pass_from_two_in_a_millisecond_on() {
         let mut load = Load::default();
-        load.start_round(us(1000), 0, 0);
+        load.start_round(us(1000), came(0));
         for (at, seen, many) in [(2000, 1, false), (3000, 3, true), (5000, 7, true), (8000, 12, false)] {
-            load.start_round(us(at), seen, seen);
+            load.start_round(us(at), Counted { came: seen, seen, sent: 0 });
             assert_eq!(load.many_are_seen(), many, "at {at} us");
+        }
+    }
+
+    #[test]
+    fn timers_gather_while_four_frames_leave_in_a_millisecond_unless_rounds_are_apart() {
+        let mut load = Load::default();
+        load.start_round(us(1000), came(0));
+        for (at, sent, more, gather) in
+            [(2000, 3, 0, 0), (3000, 7, 0, 130), (5000, 15, 0, 130), (6000, 19, HIGH, 0), (7000, 22, HIGH, 0)]
+        {
+            load.start_round(us(at), Counted { came: more, seen: 0, sent });
+            assert_eq!(load.gather(), Span::from_us(gather), "at {at} us");
         }
     }
 }
