@@ -4,66 +4,24 @@ from __future__ import annotations
 
 import random
 import re
-import socket
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
 
-from clearway.testbed import Daemon, Host, Network
+from clearway.testbed import Host, Network
 from clearway.testbed.namespace import wait_until
-from clearway.testbed.sockets import open_socket
 from testbed.attacks import HOST, both, log, stats
 from testbed.conftest import Build
+from testbed.echo import echo, under_credits
 
 pytestmark = [pytest.mark.testbed, pytest.mark.usefixtures("clearwayd")]
-PORT = 7000
 
 
 @pytest.fixture
 def net(build: Build) -> Network:
     """Two hosts with addresses of both versions of IP."""
     return build(ipv6=True)
-
-
-def echo(net: Network, sizes: list[int], *, ipv6: bool = False, parts: int = 1) -> None:
-    """Sends messages from the second host to the first one, each in so many writes, and compares the answers."""
-    server, client = net.hosts[:2]
-    family = socket.AF_INET6 if ipv6 else socket.AF_INET
-    address = server.address6 if ipv6 else server.address
-    random_bytes = random.Random(1).randbytes
-    with (
-        open_socket(server.namespace, family, socket.SOCK_STREAM) as listener,
-        open_socket(client.namespace, family, socket.SOCK_STREAM) as near,
-    ):
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((address, PORT))
-        listener.listen()
-        near.settimeout(20.0)
-
-        def answer() -> None:
-            far, _ = listener.accept()
-            with far:
-                far.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                while data := far.recv(65536):
-                    far.sendall(data)
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        near.connect((address, PORT))
-        near.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for size in sizes:
-            message = random_bytes(size)
-            step = -(-size // parts)
-            for at in range(0, size, step):
-                near.sendall(message[at : at + step])
-            came = b""
-            while len(came) < size:
-                came += near.recv(size - len(came))
-            assert came == message
-        near.shutdown(socket.SHUT_RDWR)
-        thread.join()
 
 
 def out_of_order(host: Host) -> int:
@@ -74,19 +32,13 @@ def out_of_order(host: Host) -> int:
     return int(found[1])
 
 
-def under_credits(daemon: Daemon) -> float:
-    """The share of the bytes that left for credits, or for what these left over."""
-    found = stats(daemon)
-    plain = sum(value for name, value in found.items() if name.startswith("plain_bytes_total"))
-    return found["credited_bytes_total"] / (found["credited_bytes_total"] + plain)
-
-
 @pytest.mark.parametrize("ipv6", [False, True], ids=["ipv4", "ipv6"])
 def test_nearly_all_packets_of_an_echo_leave_in_the_kernel_and_count_as_under_credits(
     net: Network, *, ipv6: bool
 ) -> None:
     daemons = both(net.hosts)
-    echo(net, [64] * 2_000, ipv6=ipv6)
+    server = net.hosts[0]
+    echo(net.hosts, [64] * 2_000, address=server.address6 if ipv6 else server.address)
     for daemon in daemons:
         assert "small packets leave in the kernel" in log(daemon)
         found = stats(daemon)
@@ -104,7 +56,7 @@ def test_no_packet_overtakes_another_one_of_its_connection_where_large_and_small
     daemons = both(net.hosts)
     before = [out_of_order(host) for host in net.hosts]
     sizes = random.Random(2).choices([10, 64, 500, 700, 1_400, 3_000, 9_000], k=1_500)
-    echo(net, sizes, parts=3)
+    echo(net.hosts, sizes, parts=3)
     # TCP joins parts of a large message, and the queue parts them again, which the kernel must count.
     assert min(stats(daemon)["passed_packets_total"] for daemon in daemons) > 100
     # A few may swap places behind the daemon, where two processors send. Without the kernel's count about 200 do.
@@ -113,7 +65,7 @@ def test_no_packet_overtakes_another_one_of_its_connection_where_large_and_small
 
 def test_with_the_path_off_all_packets_are_held_and_the_log_says_why(net: Network) -> None:
     daemons = both(net.hosts, "--kernel-path", "off")
-    echo(net, [64] * 200)
+    echo(net.hosts, [64] * 200)
     for daemon in daemons:
         found = stats(daemon)
         assert found["passed_packets_total"] == 0
@@ -138,7 +90,7 @@ def test_the_rules_go_with_the_daemon_and_cleanup_removes_those_of_a_killed_one(
     daemon.kill()
     assert rules().count("CLEARWAY-eth0") == 8, "the kernel keeps rules of a killed daemon"
     # Packets pass: those with an allowance by the program, and others since nobody has bound the queue.
-    echo(net, [64, 5_000] * 100)
+    echo(net.hosts, [64, 5_000] * 100)
     said = daemon.ask("cleanup")
     assert "CLEARWAY" not in rules(), said
     other.stop()
@@ -146,12 +98,12 @@ def test_the_rules_go_with_the_daemon_and_cleanup_removes_those_of_a_killed_one(
 
 def test_a_daemon_that_starts_again_lets_packets_pass_again(net: Network) -> None:
     daemons = both(net.hosts)
-    echo(net, [64] * 200)
+    echo(net.hosts, [64] * 200)
     daemons[1].kill()
     daemons[1].start()
-    echo(net, [64] * 20)
+    echo(net.hosts, [64] * 20)
     wait_until(lambda: stats(daemons[1])["credits_received_total"] > 0, "credits come", 12.0, 0.1)
-    echo(net, [64] * 500)
+    echo(net.hosts, [64] * 500)
     assert stats(daemons[1])["passed_packets_total"] > 400
 
 
@@ -160,7 +112,7 @@ def test_a_recording_of_packets_that_left_in_the_kernel_gives_the_same_allowance
 ) -> None:
     files = [tmp_path / f"{host.name}.rec" for host in net.hosts]
     daemons = [host.daemon(*HOST, "--record", str(file)) for host, file in zip(net.hosts, files, strict=True)]
-    echo(net, [64, 64, 64, 3_000] * 200)
+    echo(net.hosts, [64, 64, 64, 3_000] * 200)
     passed = [stats(daemon)["passed_packets_total"] for daemon in daemons]
     assert min(passed) > 500
     for daemon, file in zip(daemons, files, strict=True):
