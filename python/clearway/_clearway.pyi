@@ -181,6 +181,9 @@ def plan_buffers(
     flows: int = 16,
     busy_s: float = 0.001,
     turns: bool = True,
+    udp: bool = False,
+    leftover: int = 0,
+    pairs: int = 0,
 ) -> dict[str, Any]: ...
 def plan_switches(scenario: Scenario) -> list[dict[str, Any]]: ...
 def _panic_for_tests(seed: int) -> None: ...

@@ -118,3 +118,30 @@ def test_credits_smaller_than_the_limit_counts_are_refused(cli: Cli) -> None:
     done = cli("plan", "buffers", "star", "--credit-sizes", "64-84")
     assert done.returncode == 2
     assert "exceed the link" in done.stderr
+
+
+def test_small_packets_that_leave_for_what_credits_left_over_are_part_of_the_safe_bound_alone(cli: Cli) -> None:
+    star = network(["star hosts=8 rate=100Mbps"])
+    paper = buffers.plan(star, host_delay_s=(0.0, 5.1e-6))
+    linux = buffers.plan(star, host_delay_s=(0.0, 5.1e-6), leftover=6152, pairs=7)
+    assert linux.most("tor->host", "paper") == paper.most("tor->host", "paper")
+    # The NICs of hosts, which feed the port, may hold as much.
+    assert linux.most("tor->host", "safe") - paper.most("tor->host", "safe") == pytest.approx(2 * 7 * 6152, abs=1)
+    assert linux.ports[0].bounds["safe"]["leftover"] == 7 * 6152
+    said = cli("plan", "buffers", "star", "hosts=8", "rate=100Mbps", "--leftover", "6152", "--pairs", "7").stdout
+    assert "left over" in said
+    assert "6152 B left over by each of 7 pairs" in " ".join(said.split())
+
+
+def test_credits_in_datagrams_take_132_of_1670_bytes_and_so_do_signals(cli: Cli) -> None:
+    star = network(["star hosts=2 rate=1Gbps"])
+    found = buffers.plan(star, udp=True, flows=1, host_delay_s=(0.0, 0.0))
+    assert (found.inputs["credit_bytes"], found.inputs["bucket_bytes"]) == (132, 264)
+    assert found.inputs["credit_sizes_bytes"] == (132, 132)
+    ethernet = buffers.plan(star, credit_sizes=(84, 84), flows=1, host_delay_s=(0.0, 0.0))
+    assert found.most("tor->host", "safe") > ethernet.most("tor->host", "safe")
+    assert found.ports[0].bounds["safe"]["control"] == 4 * 132
+    # Eight pairs of credit and frame, of which data has its share of the link.
+    assert found.ports[0].bounds["min"]["credit_queue"] == pytest.approx(8 * 1670, abs=1)
+    said = cli("plan", "buffers", "star", "hosts=2", "--control", "udp").stdout
+    assert "credits of 132 B" in " ".join(said.split())

@@ -38,6 +38,16 @@ def test_a_port_of_10_gbps_has_the_papers_settings() -> None:
     assert port.data_packets * 1538 > port.data_bytes
 
 
+def test_small_packets_of_linux_hosts_have_a_place_each_in_a_queue_that_counts_packets() -> None:
+    star = network(["star hosts=3 rate=1Gbps"])
+    (paper, *_), (linux, *_) = (
+        next(iter(ports(star, "p{port}", 16, leftover=leftover).values())) for leftover in (0, 6152)
+    )
+    assert linux.data_bytes - paper.data_bytes >= 16 * 6152
+    assert linux.data_packets - paper.data_packets >= 16 * 6152 // 84
+    assert (linux.credit_bps, linux.credit_queue) == (paper.credit_bps, paper.credit_queue)
+
+
 @pytest.mark.parametrize(
     ("pattern", "why"), [("x", "the same name"), ("{nobody}", "pattern"), ("{to}" * 9, "no device")]
 )

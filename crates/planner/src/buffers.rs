@@ -45,6 +45,8 @@ pub struct Parameters {
     pub credit_sizes: (u32, u32),
     /// The size of the smallest frame on the wire, in bytes.
     pub wire_min: u32,
+    /// The size of a request, a stop or an answer to one on the wire, in bytes.
+    pub control_frame: u32,
     /// The least and greatest time from the arrival of a credit at a host to the departure of its data.
     pub host_delay: (Span, Span),
     /// The time that a switch takes to forward a frame, without transmission.
@@ -52,6 +54,11 @@ pub struct Parameters {
     /// The number of flows that start or end through one port during one of its busy periods. Each adds
     /// [`CONTROL_FRAMES`] frames.
     pub flows: u32,
+    /// The most bytes on the wire that credits from one host to another may leave over, for which small packets may leave at any
+    /// later time, as hosts of `clearwayd` let them. In the paper and in the simulator credits leave nothing over.
+    pub leftover: u32,
+    /// The number of pairs of hosts that have small packets to send through one port during one of its busy periods.
+    pub pairs: u32,
     /// The longest busy period of a port, on which the term for credits of random sizes depends.
     pub busy: Span,
     /// If true, a host's NIC serves its flows in round robin, as the simulator's does; if false, it sends
@@ -66,9 +73,12 @@ impl Parameters {
         shaping: CreditShaping::PAPER,
         credit_sizes: (84, 84),
         wire_min: Framing::ETHERNET.wire_min,
+        control_frame: Framing::ETHERNET.wire_min,
         host_delay: (Span::ZERO, Span::from_ns(5_100)),
         switch_delay: Span::ZERO,
         flows: 16,
+        leftover: 0,
+        pairs: 0,
         busy: Span::from_ms(10),
         turns: true,
     };
@@ -143,6 +153,8 @@ pub struct Bound {
     pub buckets: f64,
     /// The bytes of requests, stops and their answers.
     pub control: f64,
+    /// The bytes of small packets that leave for what credits have left over.
+    pub leftover: f64,
     /// The bytes by which data can run ahead of its share because credits have random sizes.
     pub sizes: f64,
 }
@@ -150,7 +162,7 @@ pub struct Bound {
 impl Bound {
     /// Returns the most bytes of data that can wait at the port.
     pub fn bytes(&self) -> f64 {
-        self.spread.total() * self.rate + self.buckets + self.control + self.sizes
+        self.spread.total() * self.rate + self.buckets + self.control + self.leftover + self.sizes
     }
 }
 
@@ -315,9 +327,10 @@ impl Law<'_> {
         }
         // In round robin, the last of a flow's k frames lets the other n - k flows go first k times.
         let data = f64::from(self.parameters.shaping.data);
-        let frames = ((bound.bytes() - bound.control) / data).ceil();
+        let small = bound.control + bound.leftover;
+        let frames = ((bound.bytes() - small) / data).ceil();
         let turns = ((frames + 1.0) * (frames + 1.0) / 4.0).floor().max(frames);
-        (turns * data + bound.control) / served
+        (turns * data + small) / served
     }
 
     /// Returns the bound that follows from the delays at a port.
@@ -326,7 +339,8 @@ impl Law<'_> {
         let bytes_per_s = rate.as_bps_f64() / 8.0;
         let (least, spread) = (delays.least.total(), delays.most - delays.least);
         if self.reading != Reading::Safe {
-            return Bound { least, spread, rate: bytes_per_s, buckets: 0.0, control: 0.0, sizes: 0.0 };
+            let (buckets, control, leftover, sizes) = (0.0, 0.0, 0.0, 0.0);
+            return Bound { least, spread, rate: bytes_per_s, buckets, control, leftover, sizes };
         }
         let CreditShaping { credit, data, bucket, .. } = p.shaping;
         // A full bucket of credits passes at once and releases its data here. As many credits of the reverse direction
@@ -334,9 +348,10 @@ impl Law<'_> {
         let buckets = f64::from(bucket) / f64::from(credit) * f64::from(data)
             + f64::from(bucket)
             + f64::from(p.credit_sizes.1);
-        let control = f64::from(p.flows) * f64::from(CONTROL_FRAMES * p.wire_min);
+        let control = f64::from(p.flows) * f64::from(CONTROL_FRAMES * p.control_frame);
+        let leftover = f64::from(p.pairs) * f64::from(p.leftover);
         let sizes = self.sizes(rate) / f64::from(credit) * f64::from(data);
-        Bound { least, spread, rate: bytes_per_s * self.data_share(), buckets, control, sizes }
+        Bound { least, spread, rate: bytes_per_s * self.data_share(), buckets, control, leftover, sizes }
     }
 
     /// Returns the bytes by which the credits of a busy period can fall short of their mean size, except with

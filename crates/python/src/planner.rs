@@ -17,17 +17,21 @@ use pyo3::types::PyDict;
 const READINGS: [(&str, Reading); 3] =
     [("min", Reading::Least), ("paper", Reading::Greatest), ("safe", Reading::Safe)];
 
+/// The size on the wire of each control frame in a UDP datagram, over both versions of IP.
+const UDP_CREDIT: u32 = 132;
+
 /// A dict that is returned to Python.
 type Answer<'py> = pyo3::Bound<'py, PyDict>;
 
 /// Returns the bounds of the data queues of a scenario's network. An input that is not given is taken from the
-/// scenario, or from the paper where the scenario has no credits.
+/// scenario, or from the paper where the scenario has no credits. With `udp` all control frames, credits among them, are
+/// datagrams.
 ///
 /// The dict that is returned holds `inputs`, with all inputs used, `ports`, and for each reading the bounds of those
 /// ports in the same order.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, credit_queue = None, credit_sizes = None, host_delay_s = None, switch_delay_s = 0.0,
-    flows = 16, busy_s = 0.001, turns = true))]
+    flows = 16, busy_s = 0.001, turns = true, udp = false, leftover = 0, pairs = 0))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn plan_buffers<'py>(
     py: Python<'py>,
@@ -39,21 +43,37 @@ pub fn plan_buffers<'py>(
     flows: u32,
     busy_s: f64,
     turns: bool,
+    udp: bool,
+    leftover: u32,
+    pairs: u32,
 ) -> PyResult<Answer<'py>> {
     let model = scenario.model();
     let credit = model.switch.credit;
     let paper = Parameters::PAPER;
+    let mut shaping = shaping(model);
+    let mut control_frame = model.framing.wire_min;
+    if udp {
+        shaping = CreditShaping {
+            credit: UDP_CREDIT,
+            bucket: shaping.bucket / shaping.credit * UDP_CREDIT,
+            ..shaping
+        };
+        control_frame = UDP_CREDIT;
+    }
     let parameters = Parameters {
         credit_queue: credit_queue.or(credit.map(|credit| credit.queue)).unwrap_or(paper.credit_queue),
-        shaping: shaping(model),
+        shaping,
         credit_sizes: credit_sizes.unwrap_or(paper.credit_sizes),
         wire_min: model.framing.wire_min,
+        control_frame,
         host_delay: match host_delay_s {
             Some((least, most)) => (Span::from_secs_f64(least), Span::from_secs_f64(most)),
             None => model.host.processing_delay.ends(),
         },
         switch_delay: Span::from_secs_f64(switch_delay_s),
         flows,
+        leftover,
+        pairs,
         busy: Span::from_secs_f64(busy_s),
         turns,
     };
@@ -93,6 +113,7 @@ pub fn plan_switches<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<
         .map(|port| {
             let dict = describe(py, topology, port)?;
             let settings = switches::settings(&topology.ports()[port], shaping(model), model.framing);
+            dict.set_item("credit_bytes", shaping(model).credit)?;
             dict.set_item("credit_bps", settings.credit_rate.as_bps())?;
             dict.set_item("credit_burst_bytes", settings.credit_burst.get())?;
             dict.set_item("credit_queue", model.switch.credit.map_or(8, |credit| credit.queue))?;
@@ -137,6 +158,9 @@ fn inputs<'py>(py: Python<'py>, parameters: &Parameters) -> PyResult<Answer<'py>
     dict.set_item("host_delay_s", (least.as_secs_f64(), most.as_secs_f64()))?;
     dict.set_item("switch_delay_s", parameters.switch_delay.as_secs_f64())?;
     dict.set_item("flows", parameters.flows)?;
+    dict.set_item("leftover_bytes", parameters.leftover)?;
+    dict.set_item("pairs", parameters.pairs)?;
+    dict.set_item("control_frame_bytes", parameters.control_frame)?;
     dict.set_item("busy_s", parameters.busy.as_secs_f64())?;
     dict.set_item("turns", parameters.turns)?;
     Ok(dict)
@@ -155,6 +179,7 @@ fn row<'py>(py: Python<'py>, bound: &Bound) -> PyResult<Answer<'py>> {
     dict.set_item("frames", part(bound.spread.frames))?;
     dict.set_item("buckets", bound.buckets)?;
     dict.set_item("control", bound.control)?;
+    dict.set_item("leftover", bound.leftover)?;
     dict.set_item("sizes", bound.sizes)?;
     Ok(dict)
 }

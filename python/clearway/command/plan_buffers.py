@@ -21,6 +21,7 @@ Examples:
   clearway plan buffers websearch --port "tor0->h0"
   clearway plan buffers leaf-spine rate="25 Gbps" uplink_rate="100 Gbps" --credit-queue 4 --host-delay "0 us" "1 us"
   clearway plan buffers star hosts=64 --flows 63 --json
+  clearway plan buffers star hosts=8 rate="1 Gbps" --control udp --leftover 6152 --pairs 7
 """
 #: Ports of a class or of all that are listed at most.
 MOST = 40
@@ -77,6 +78,25 @@ TIME = TimeOrZero("time", TIMES, "5.1 us")
     "incast, at least 16]",
 )
 @click.option(
+    "--control",
+    type=Choice(["ethernet", "udp"]),
+    default="ethernet",
+    show_default=True,
+    help="How credits and signals travel, as `clearwayd host --control` says: in datagrams they have 132 B.",
+)
+@click.option(
+    "--leftover",
+    type=click.IntRange(0, 65_536),
+    default=0,
+    show_default=True,
+    help="Bytes that credits from one host to another may leave over for small packets: 6152 for hosts of clearwayd.",
+)
+@click.option(
+    "--pairs",
+    type=click.IntRange(0, 10_000_000),
+    help="Pairs of hosts with small packets through one port within a busy period.  [default: --flows]",
+)
+@click.option(
     "--busy", type=TIME, default="1 ms", show_default=True, help="Longest busy period, for random credit sizes."
 )
 @click.option(
@@ -96,6 +116,9 @@ def buffers(
     host_delay: tuple[float, float] | None,
     switch_delay: float,
     flows: int | None,
+    control: str,
+    leftover: int,
+    pairs: int | None,
     busy: float,
     host_queue: str,
     as_json: bool,
@@ -125,6 +148,9 @@ def buffers(
         flows=flows,
         busy_s=busy,
         turns=host_queue == "turns",
+        udp=control == "udp",
+        leftover=leftover,
+        pairs=flows if pairs is None else pairs,
     )
     chosen = choose(plan, ports)
     if as_json:
@@ -180,10 +206,11 @@ def inputs_line(plan: model.Plan) -> str:
     least, most = used["credit_sizes_bytes"]
     sizes = f"{least} B" if least == most else f"{least} to {most} B, busy for {units.seconds(used['busy_s'])}"
     fast, slow = used["host_delay_s"]
+    small = f", {used['leftover_bytes']} B left over by each of {used['pairs']} pairs" if used["leftover_bytes"] else ""
     return (
         f"Credit queue {used['credit_queue']}, credits of {sizes}, bucket {used['bucket_bytes']} B, frames of "
         f"{used['frame_bytes']} B, hosts {fast * 1e6:g} to {slow * 1e6:g} us "
-        f"({'by turns' if used['turns'] else 'in order'}), {used['flows']} flows a port"
+        f"({'by turns' if used['turns'] else 'in order'}), {used['flows']} flows a port{small}"
     )
 
 

@@ -38,6 +38,13 @@ ENDINGS = {"linux-tc": "sh", "sonic": "json"}
     type=click.IntRange(0, 10_000_000),
     help="Flows that start or end through one port, as for `plan buffers`, from which the data queue's limit comes.",
 )
+@click.option(
+    "--leftover",
+    type=click.IntRange(0, 65_536),
+    default=0,
+    show_default=True,
+    help="Bytes that credits from one host to another may leave over, as for `plan buffers`: 6152 with clearwayd.",
+)
 @click.option("--ecn", is_flag=True, help="linux-tc: mark data at K by RED (which the kernel must have).")
 @click.option(
     "--control",
@@ -61,6 +68,7 @@ def switch(
     pattern: str | None,
     dscp: int | None,
     flows: int | None,
+    leftover: int,
     ecn: bool,
     control: str,
     control_port: int,
@@ -84,7 +92,14 @@ def switch(
             raise _clearway.ScenarioError(f"{topology[0]}: {why}") from None
     if flows is None:
         flows = max(16, starting(scenario)) if is_scenario else 16
-    of_switches = ports(scenario, pattern or DEVICES[target], flows, is_scenario=is_scenario)
+    of_switches = ports(
+        scenario,
+        pattern or DEVICES[target],
+        flows,
+        is_scenario=is_scenario,
+        leftover=leftover,
+        udp=control == "udp",
+    )
     found = {name: [says.at(port) for port in of_switch] for name, of_switch in of_switches.items()}
     for name in names:
         if name not in found:

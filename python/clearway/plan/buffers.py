@@ -24,8 +24,11 @@ PARTS = {
     "frames": "frames on the wire",
     "buckets": "credit buckets",
     "control": "control packets",
+    "leftover": "left over",
     "sizes": "credit sizes",
 }
+#: Size of a credit in a UDP datagram on the wire, over both versions of IP.
+UDP_CREDIT = 132
 TIERS = {0: "host", 1: "tor", 2: "agg", 3: "core"}
 
 
@@ -88,12 +91,12 @@ def tier(number: int) -> str:
 
 
 def plan(scenario: _clearway.Scenario, **inputs: Any) -> Plan:
-    """The bounds of a scenario's network; what is not given is the scenario's.
+    """The bounds of a scenario's network; what is not given is the scenario's. With `udp` credits are datagrams.
 
     Raises `ScenarioError` where there is no bound.
     """
     if inputs.get("credit_sizes") is None:
-        inputs["credit_sizes"] = credit_sizes(scenario)
+        inputs["credit_sizes"] = (UDP_CREDIT, UDP_CREDIT) if inputs.get("udp") else credit_sizes(scenario)
     try:
         found = _clearway.plan_buffers(scenario, **inputs)
     except ValueError as error:

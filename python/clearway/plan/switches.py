@@ -15,6 +15,8 @@ from clearway.plan.limits import without_bound
 DEVICE = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
 #: Full frames of data where there is no bound: the paper's 384.5 KB.
 FRAMES = 250
+#: Bytes of the smallest frame on the wire.
+LEAST_FRAME = 84
 
 
 @dataclass(frozen=True)
@@ -43,15 +45,24 @@ class Port:
 
 
 def ports(
-    scenario: _clearway.Scenario, pattern: str, flows: int, *, is_scenario: bool = False
+    scenario: _clearway.Scenario,
+    pattern: str,
+    flows: int,
+    *,
+    is_scenario: bool = False,
+    leftover: int = 0,
+    udp: bool = False,
 ) -> dict[str, list[Port]]:
     """The ports of each switch. Hosts take the time that a scenario file says, and that of the paper's without one.
+
+    `leftover` is what credits of a pair of hosts leave over for small packets; as many pairs as flows meet at a port.
+    With `udp` the bound on data is that for credits in datagrams; the rates of credits here are those of Ethernet.
 
     `pattern` names devices: `{switch}`, `{port}` (its number at the switch, from 0), `{lane}` (four times that, as
     SONiC counts) and `{to}` (the node at the other end).
     """
-    plan = bounds(scenario, flows, is_scenario=is_scenario)
-    used = plan.inputs if plan else {"credit_bytes": 84, "frame_bytes": 1538, "flows": flows}
+    plan = bounds(scenario, flows, is_scenario=is_scenario, leftover=leftover, udp=udp)
+    used = plan.inputs if plan else {"frame_bytes": 1538}
     known = {port.port: port for port in plan.ports} if plan else {}
     found: dict[str, list[Port]] = {}
     for row in _clearway.plan_switches(scenario):
@@ -59,9 +70,10 @@ def ports(
         packets, size = FRAMES, FRAMES * used["frame_bytes"]
         if bound:
             size = math.ceil(bound.bytes("safe"))
-            control = bound.bounds["safe"]["control"]
+            of = bound.bounds["safe"]
             # A queue that counts packets gives a small one a full place.
-            packets = math.ceil((size - control) / used["frame_bytes"]) + 4 * flows
+            packets = math.ceil((size - of["control"] - of["leftover"]) / used["frame_bytes"]) + 4 * flows
+            packets += math.ceil(of["leftover"] / LEAST_FRAME)
         found.setdefault(row["switch"], []).append(
             Port(
                 device_name(pattern, row),
@@ -70,7 +82,7 @@ def ports(
                 row["credit_bps"],
                 row["credit_burst_bytes"],
                 row["credit_queue"],
-                used["credit_bytes"],
+                row["credit_bytes"],
                 used["frame_bytes"],
                 packets,
                 size,
@@ -85,12 +97,15 @@ def ports(
     return found
 
 
-def bounds(scenario: _clearway.Scenario, flows: int, *, is_scenario: bool) -> buffers.Plan | None:
+def bounds(
+    scenario: _clearway.Scenario, flows: int, *, is_scenario: bool, leftover: int, udp: bool
+) -> buffers.Plan | None:
     """The bounds of eq. (1), where there are any."""
     if without_bound(scenario):
         return None
     try:
-        return buffers.plan(scenario, flows=flows, host_delay_s=None if is_scenario else (0.0, 5.1e-6))
+        host_delay_s = None if is_scenario else (0.0, 5.1e-6)
+        return buffers.plan(scenario, flows=flows, pairs=flows, host_delay_s=host_delay_s, leftover=leftover, udp=udp)
     except _clearway.ScenarioError:
         return None
 

@@ -88,6 +88,8 @@ fn no_bound_shrinks_when_an_input_grows() {
         Parameters { credit_queue: 9, ..base },
         Parameters { host_delay: (Span::ZERO, Span::from_us(6)), ..base },
         Parameters { flows: 2, ..base },
+        Parameters { control_frame: 132, ..base },
+        Parameters { leftover: 6152, pairs: 1, ..base },
         Parameters { credit_sizes: (76, 92), ..base },
     ];
     let small = bounds_of(&tree, &feeds, &base, Reading::Safe);
@@ -121,4 +123,26 @@ fn parameters_without_a_bound_are_refused_with_the_reason() {
     let shaping = CreditShaping { bucket: 80, ..CreditShaping::PAPER };
     assert!(refused(Parameters { shaping, ..base }).contains("84 B or more"));
     assert!(check(&base).is_ok());
+}
+
+#[test]
+fn what_credits_leave_over_adds_its_bytes_at_each_port_and_the_wait_for_them_at_the_ports_before() {
+    let star = Star { hosts: 8, rate: Rate::mbps(100), delay: Span::from_us(2) }.build().unwrap();
+    let at = |leftover, pairs| {
+        let parameters = Parameters { leftover, pairs, ..Parameters::PAPER };
+        most(&star, &bounds(&star, &parameters, Reading::Safe).unwrap(), 1, 0) * 1e3
+    };
+    // The port of a host's NIC, which feeds the switch, waits for the small packets of as many pairs too.
+    for (leftover, pairs) in [(1_538, 1), (6_152, 7)] {
+        let bytes = f64::from(leftover * pairs);
+        assert!((at(leftover, pairs) - at(0, 0) - 2.0 * bytes).abs() < 1e-6, "{leftover} {pairs}");
+    }
+    let parameters = Parameters { leftover: 6_152, pairs: 7, ..Parameters::PAPER };
+    for reading in [Reading::Least, Reading::Greatest] {
+        assert_eq!(
+            bounds(&star, &parameters, reading),
+            bounds(&star, &Parameters::PAPER, reading),
+            "the paper has none"
+        );
+    }
 }
