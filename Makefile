@@ -158,7 +158,7 @@ target/pgo/package.profdata target/pgo/wheel.profdata: .venv/.dependencies $(RUS
 
 target/pgo/wheel.profdata: .venv/.wheel
 
-bench: $(BENCH) ## Measures speed, instructions and memory (minutes), and writes out/bench.json.
+bench: $(BENCH) ## Measures speed, instructions, cache misses and memory (minutes), and writes out/bench.json.
 	@$(PYTHON) tools/bench measure --program $(BENCH) --json out/bench.json
 
 bench-full: $(BENCH) ## Measures the long cases too, each case three times (needs 16 GB).
@@ -179,10 +179,10 @@ ifeq ($(GUIDED),)
 bench-count bench-baseline: export CARGO_PROFILE_RELEASE_LTO = off
 bench-count bench-baseline: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS = 16
 endif
-bench-count: $(BENCH) ## Compares instruction counts with the committed baseline, and fails if one grew by more than 3 %.
+bench-count: $(BENCH) ## Compares instructions, mispredictions and cache misses with the committed baseline, and fails if they grew.
 	@$(PYTHON) tools/bench count --program $(BENCH)
 
-bench-baseline: $(BENCH) ## Writes the baseline of instruction counts anew.
+bench-baseline: $(BENCH) ## Writes the baseline of these counts anew.
 	@$(PYTHON) tools/bench count --program $(BENCH) --renew
 
 web: python/clearway/data/web/clearway.html ## Builds the page that shows runs live, one file, for `clearway view` and wheels (needs Node.js and Rust's target wasm32-unknown-unknown).
