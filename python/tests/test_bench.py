@@ -247,6 +247,22 @@ def test_two_comparisons_stand_beside_each_other_and_count_the_cases_that_reach_
     ]
 
 
+def test_ratios_to_other_programs_stand_on_the_page_once_they_are_kept(page: ModuleType) -> None:
+    assert "measured by hand" in page.peers_of(None)
+    row = {"name": "ring", "ratio": 15.23, "interval": [14, 16.04], "ours_mean_us": 661, "theirs_mean_us": 662.04}
+    found = {
+        "machine": {"processors": 2, "processor": "AMD"},
+        "build": {"kind": "plain", "commit": "0123456789abcdef"},
+        "day": "2026-01-02",
+        "rounds": 3,
+        "load_average": [1.25, 1, 1],
+        "comparisons": [row],
+    }
+    text = page.peers_of(found)
+    assert "A plain build of `0123456789` ran 3 times beside each program on 2026-01-02, on 2 processors (AMD)" in text
+    assert text.splitlines()[-1] == "| `ring` | 15.2 | 14.0 to 16.0 | 661.0 | 662.0 |"
+
+
 def test_figures_of_a_guided_build_have_a_place_of_their_own(page: ModuleType, tmp_path: Path) -> None:
     for name, build in (("cases", "build"), ("against", "this")):
         for kind, place in (("plain", f"{name}.json"), ("profile-guided", f"{name}-guided.json")):
