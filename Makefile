@@ -36,7 +36,7 @@ ENGINE := $(TARGET)/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd packages run test test-slow test-testbed test-packages soak test-full soak random mutants mutants-again fuzz fuzz-short tortoise deny msrv parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check clean
+.PHONY: help build clearwayd packages run test test-slow test-testbed test-packages soak test-full soak random mutants mutants-again fuzz fuzz-short tortoise deny msrv parity bench bench-full bench-against bench-peers bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -157,7 +157,7 @@ target/pgo/package.profdata target/pgo/wheel.profdata: .venv/.dependencies $(RUS
 
 target/pgo/wheel.profdata: .venv/.wheel
 
-bench: $(BENCH) ## Measures speed, instructions and memory (minutes), and writes out/bench.json.
+bench: $(BENCH) ## Measures speed, instructions, cache misses and memory (minutes), and writes out/bench.json.
 	@$(PYTHON) tools/bench measure --program $(BENCH) --json out/bench.json
 
 bench-full: $(BENCH) ## Measures the long cases too, each case three times (needs 16 GB).
@@ -166,11 +166,14 @@ bench-full: $(BENCH) ## Measures the long cases too, each case three times (need
 bench-against: $(BENCH) ## Measures how many times as fast this build is as another (AGAINST=path/of/its/clearway-bench).
 	@$(PYTHON) tools/bench against --program $(BENCH) $(AGAINST) --json out/bench-against.json
 
+bench-peers: $(BENCH) ## Measures how many times as fast this build is as htsim's programs, which you have built (UEC=path/of/htsim_uec, HTSIM=folder/of/htsim_eqds).
+	@$(PYTHON) tools/bench peers --program $(BENCH) $(if $(UEC),--uec "$(UEC)") $(if $(HTSIM),--htsim "$(HTSIM)") --json out/bench-peers.json
+
 bench-shares: $(BENCH) ## Measures how work divides among 2 to 16 threads, and the speed-up that follows from it.
 	@$(PYTHON) tools/bench shares --program $(BENCH) --json out/bench-shares.json
 
-bench-page: ## Writes docs/results/speed.md from out/bench.json and, if they are there, those of bench-against and bench-shares.
-	@$(PYTHON) tools/bench page --cases out/bench.json $(addprefix --against ,$(wildcard out/bench-against.json)) $(addprefix --shares ,$(wildcard out/bench-shares.json))
+bench-page: ## Writes docs/results/speed.md from out/bench.json and, if they are there, those of bench-against, bench-shares and bench-peers.
+	@$(PYTHON) tools/bench page --cases out/bench.json $(addprefix --against ,$(wildcard out/bench-against.json)) $(addprefix --shares ,$(wildcard out/bench-shares.json)) $(addprefix --peers ,$(wildcard out/bench-peers.json))
 
 # A plain build of these two has no link-time optimisation, as the daemon has none: CI has nearly all of it compiled then, and
 # users' builds, which take minutes, save work in the same places. PGO=1 counts a build as users have it.
@@ -178,10 +181,10 @@ ifeq ($(GUIDED),)
 bench-count bench-baseline: export CARGO_PROFILE_RELEASE_LTO = off
 bench-count bench-baseline: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS = 16
 endif
-bench-count: $(BENCH) ## Compares instruction counts with the committed baseline, and fails if one grew by more than 3 %.
+bench-count: $(BENCH) ## Compares instructions, mispredictions and cache misses with the committed baseline, and fails if they grew.
 	@$(PYTHON) tools/bench count --program $(BENCH)
 
-bench-baseline: $(BENCH) ## Writes the baseline of instruction counts anew.
+bench-baseline: $(BENCH) ## Writes the baseline of these counts anew.
 	@$(PYTHON) tools/bench count --program $(BENCH) --renew
 
 web: python/clearway/data/web/clearway.html ## Builds the page that shows runs live, one file, for `clearway view` and wheels (needs Node.js and Rust's target wasm32-unknown-unknown).

@@ -23,6 +23,7 @@ def build(
     rustc: str = "rustc 0.0.0",
     kind: str = "plain",
     cases: tuple[str, ...] = ("bare-2", "web-2"),
+    counted_at: float = 0.0,
 ) -> Path:
     """A program that answers as a build does whose cases all take the same time."""
     folder.mkdir(parents=True)
@@ -30,7 +31,9 @@ def build(
         "build": kind,
         "commit": "0123456789abcdef",
         "rustc": rustc,
-        "cases": [{"name": name, "bare": None, "alone": None, "long": False, "counted_at": 0.0} for name in cases],
+        "cases": [
+            {"name": name, "bare": None, "alone": None, "long": False, "counted_at": counted_at} for name in cases
+        ],
     }
     outcome = {
         "link_transmissions": 4_000_000,
@@ -57,15 +60,28 @@ def tool(*arguments: str | Path, path: Path | None = None) -> subprocess.Complet
     return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PATH": found})
 
 
-def counts(folder: Path, factor: float) -> Path:
-    """A folder with a valgrind that counts so many times the baseline of each case."""
-    known = json.loads(BASELINE.read_text("utf-8"))["instructions"]
+def counts(folder: Path, grown: str = "", factor: float = 1.0) -> Path:
+    """A folder with a valgrind that counts the baseline of each case, one kind of counts so many times."""
+    lines = []
+    for name, known in json.loads(BASELINE.read_text("utf-8"))["cases"].items():
+        found = {kind: round(count * (factor if kind == grown else 1)) for kind, count in known.items()}
+        events = {"Ir": found["instructions"]}
+        if "mispredictions" in found:
+            events |= {
+                "I1mr": found["instruction_misses"],
+                "D1mr": found["data_misses"],
+                "D1mw": 0,
+                "ILmr": 3,
+                "DLmr": 2,
+                "DLmw": 1,
+            }
+            events |= {"Bcm": found["mispredictions"] - 5, "Bim": 5}
+        lines.append(f"*{name}*) events='{' '.join(events)}' n='{' '.join(map(str, events.values()))}';;")
     folder.mkdir()
-    lines = [f"*{name}*) n={round(count * factor)};;" for name, count in known.items()]
     (folder / "valgrind").write_text(
         '#!/bin/sh\ncase "$*" in\n' + "\n".join(lines) + "\nesac\n"
         'while [ "${1#-}" != "$1" -o "$1" = valgrind ]; do shift; done\n'
-        '"$@"; echo "==1== Events    : Ir" >&2; echo "==1== Collected : $n" >&2\n'
+        '"$@"; echo "==1== Events    : $events" >&2; echo "==1== Collected : $n" >&2\n'
     )
     (folder / "valgrind").chmod(0o755)
     return folder
@@ -95,21 +111,68 @@ def test_cases_that_the_other_build_lacks_are_named(tmp_path: Path) -> None:
     assert "bare-2: clearway-bench does not have this case" in done.stdout
 
 
-@pytest.mark.parametrize(("factor", "passes", "says"), [(1.02, True, "+2.0 %"), (1.04, False, "make bench-baseline")])
-def test_counts_that_grow_by_more_than_three_percent_fail(
-    tmp_path: Path, factor: float, passes: bool, says: str
+@pytest.mark.parametrize(
+    ("grown", "factor", "passes", "says"),
+    [
+        ("instructions", 1.02, True, "instructions (+2.0 %)"),
+        ("instructions", 1.04, False, "which is 4.0 % more; 3 % are allowed"),
+        ("mispredictions", 1.09, True, "branch mispredictions (+9.0 %)"),
+        ("mispredictions", 1.12, False, "which is 12.0 % more; 10 % are allowed"),
+        ("data_misses", 1.12, False, "first-level cache misses of data, and"),
+        ("data_misses", 0.8, True, "takes fewer first-level cache misses of data than the baseline"),
+        ("instruction_misses", 1.8, True, "first-level cache misses of instructions (+80.0 %)"),
+    ],
+)
+def test_counts_that_grow_by_more_than_their_bound_fail(
+    tmp_path: Path, grown: str, factor: float, passes: bool, says: str
 ) -> None:
     known = json.loads(BASELINE.read_text("utf-8"))
-    program = build(tmp_path / "this", rustc=known["rustc"], kind=known["kind"], cases=tuple(known["instructions"]))
-    done = tool("count", "--program", program, path=counts(tmp_path / "bin", factor))
+    program = build(tmp_path / "this", rustc=known["rustc"], kind=known["kind"], cases=tuple(known["cases"]))
+    done = tool("count", "--program", program, path=counts(tmp_path / "bin", grown, factor))
     assert (done.returncode == 0) == passes, done.stdout + done.stderr
     assert says in done.stdout
+    if not passes:
+        before = known["cases"]["permutation-128-dctcp"][grown]
+        (told,) = (line for line in done.stdout.splitlines() if line.startswith("permutation-128-dctcp: takes"))
+        assert str(before) in told
+        assert str(round(before * factor)) in told
+        assert "run `make bench-baseline`" in told
+
+
+def test_a_measured_case_states_nanoseconds_and_counts_for_each_transmission(tmp_path: Path) -> None:
+    path = tmp_path / "bin"
+    path.mkdir()
+    events = {
+        "Ir": 400e6,
+        "I1mr": 2e6,
+        "D1mr": 3e6,
+        "D1mw": 1e6,
+        "ILmr": 1e6,
+        "DLmr": 0,
+        "DLmw": 1e6,
+        "Bcm": 7e6,
+        "Bim": 1e6,
+    }
+    (path / "valgrind").write_text(
+        f"#!/bin/sh\necho '{{\"link_transmissions\": 2000000}}'\necho 'Events : {' '.join(events)}' >&2\n"
+        f"echo 'Collected : {' '.join(str(int(count)) for count in events.values())}' >&2\n"
+    )
+    (path / "valgrind").chmod(0o755)
+    program, file = build(tmp_path / "this", counted_at=0.5), tmp_path / "out.json"
+    done = tool("measure", "--program", program, "--only", "web", "--json", file, path=path)
+    assert done.returncode == 0, done.stderr
+    heads, row = done.stdout.splitlines()[-3:-1]
+    assert "bare" not in heads
+    # One second for four million transmissions.
+    assert row.split()[2:8] == ["4.00", "250.0", "200", "4.00", "2.00", "1.00"]
+    (case,) = json.loads(file.read_text("utf-8"))["cases"]
+    assert [case[f"{kind}_per_tx"] for kind in ("data_misses", "instruction_misses", "fetched_bytes")] == [2, 1, 64]
 
 
 def test_counts_of_another_compiler_are_not_compared(tmp_path: Path) -> None:
     done = tool("count", "--program", build(tmp_path / "this", rustc="rustc 9.9.9"))
     assert done.returncode == 0
-    assert "instruction counts are not compared: the baseline is of rustc" in done.stdout
+    assert "counts are not compared: the baseline is of rustc" in done.stdout
 
 
 def test_the_speedup_follows_from_the_longest_parts_and_what_one_thread_does(tmp_path: Path) -> None:
@@ -182,6 +245,22 @@ def test_two_comparisons_stand_beside_each_other_and_count_the_cases_that_reach_
         "| `bare-2` | 2.00 | 1.00 to 2.00 | 2.00 | - | - | - |",
         "| `web` | 1.59 | 1.00 to 2.00 | 1.59 | 1.60 | 1.00 to 2.00 | 1.60 |",
     ]
+
+
+def test_ratios_to_other_programs_stand_on_the_page_once_they_are_kept(page: ModuleType) -> None:
+    assert "measured by hand" in page.peers_of(None)
+    row = {"name": "ring", "ratio": 15.23, "interval": [14, 16.04], "ours_mean_us": 661, "theirs_mean_us": 662.04}
+    found = {
+        "machine": {"processors": 2, "processor": "AMD"},
+        "build": {"kind": "plain", "commit": "0123456789abcdef"},
+        "day": "2026-01-02",
+        "rounds": 3,
+        "load_average": [1.25, 1, 1],
+        "comparisons": [row],
+    }
+    text = page.peers_of(found)
+    assert "A plain build of `0123456789` ran 3 times beside each program on 2026-01-02, on 2 processors (AMD)" in text
+    assert text.splitlines()[-1] == "| `ring` | 15.2 | 14.0 to 16.0 | 661.0 | 662.0 |"
 
 
 def test_figures_of_a_guided_build_have_a_place_of_their_own(page: ModuleType, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Measures speed and memory: `make bench`, `bench-full`, `bench-against`, `bench-shares`, `bench-count`.
+"""Measures speed and memory: `make bench`, `bench-full`, `bench-against`, `bench-peers`, `bench-shares`, `bench-count`.
 
     python3 tools/bench measure --only 128 --rounds 3
     python3 tools/bench against target/other/clearway-bench --at-least 1.6 --json out/against.json
@@ -18,6 +18,7 @@ from typing import Any
 import against
 import baseline
 import page as pages
+import peers
 import shares as divided
 from measure import measure
 from runs import Bench, ProblemError
@@ -35,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
         added.add_argument("--program", type=Path, default=PROGRAM, help=f"the build to run ({PROGRAM})")
         return added
 
-    measured = command("measure", "Runs the cases and prints speed, instructions and memory of each.")
+    measured = command("measure", "Runs the cases and prints speed, counts and memory of each.")
     paired = command(
         "against", "Runs the cases with this build and another in turns, and prints how many times as fast."
     )
@@ -43,25 +44,38 @@ def parser() -> argparse.ArgumentParser:
     paired.add_argument(
         "--at-least", type=float, metavar="RATIO", help="fail if a case is less than so many times as fast"
     )
+    beside = command("peers", "Runs the same flows with htsim's programs in turns, and prints how many times as fast.")
+    beside.add_argument("--uec", type=Path, metavar="PROGRAM", help="the htsim_uec of a build of uet-htsim")
+    beside.add_argument(
+        "--htsim",
+        type=Path,
+        metavar="FOLDER",
+        help="the folder with htsim_eqds and htsim_ndp of uet-htsim or csg-htsim",
+    )
     split = command("shares", "Measures how work divides among threads, and the speed-up that follows from it.")
     split.add_argument("--threads", type=int, nargs="+", default=list(divided.THREADS), help="numbers of threads")
-    for each, rounds in ((measured, 1), (paired, 5), (split, 3)):
+    for each, rounds in ((measured, 1), (paired, 5), (beside, 3), (split, 3)):
         each.add_argument(
             "--only", action="append", default=[], metavar="TEXT", help="only cases whose name contains this"
         )
-        if each is not split:
+        if each in (measured, paired):
             each.add_argument("--full", action="store_true", help="long cases too, of minutes and gigabytes")
         each.add_argument("--scale", type=float, default=1.0, help="the length of each case relative to its normal one")
         each.add_argument("--rounds", type=int, default=rounds, help=f"how often each case runs ({rounds})")
         each.add_argument("--json", type=Path, metavar="FILE", help="write all that was measured to this file")
-    measured.add_argument("--no-instructions", action="store_true", help="count no instructions, which takes minutes")
-    counting = command("count", "Compares instruction counts with the committed baseline; fails if one grew too much.")
+    measured.add_argument(
+        "--no-instructions",
+        action="store_true",
+        help="count no instructions, mispredictions and misses, which takes minutes",
+    )
+    counting = command("count", "Compares counts with the committed baseline; fails if one grew too much.")
     counting.add_argument("--renew", action="store_true", help="write the baseline anew instead")
     page = commands.add_parser("page", help="Writes docs/results/speed.md from measurements.")
     for name, wrote in (("cases", "measure"), ("against", "against")):
         text = f"take over what `{wrote} --json` wrote here; once for a plain build, once for a profile-guided one"
         page.add_argument(f"--{name}", type=Path, metavar="FILE", action="append", default=[], help=text)
-    page.add_argument("--shares", type=Path, metavar="FILE", help="take over what `shares --json` wrote here")
+    for name in ("shares", "peers"):
+        page.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"take over what `{name} --json` wrote here")
     page.add_argument("--check", action="store_true", help="write nothing, and fail if the page is another")
     return found
 
@@ -80,7 +94,7 @@ def main() -> int:
     if arguments.command == "page":
         if arguments.check:
             return 0 if pages.check() else 1
-        pages.write(arguments.cases, arguments.against, arguments.shares)
+        pages.write(arguments.cases, arguments.against, arguments.shares, arguments.peers)
         return 0
     bench = Bench(arguments.program)
     if arguments.command == "count":
@@ -94,6 +108,11 @@ def main() -> int:
         found = divided.shares(bench, arguments.only, arguments.scale, arguments.rounds, arguments.threads)
         write(found, arguments.json)
         return 0
+    if arguments.command == "peers":
+        programs = peers.found_programs(arguments.uec, arguments.htsim)
+        found, agree = peers.compare(bench, programs, arguments.only, arguments.scale, arguments.rounds)
+        write(found, arguments.json)
+        return 0 if agree else 1
     cases = bench.chosen(arguments.only, long=arguments.full)
     if arguments.command == "measure":
         wanted = not arguments.no_instructions

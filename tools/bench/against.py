@@ -73,19 +73,24 @@ def pair(this: Bench, other: Bench, case: Case, scale: float, rounds: int) -> di
     speeds = {word: [speed(run) for run in found] for word, found in runs.items()}
     ratios = [mine / theirs for mine, theirs in zip(speeds["this"], speeds["other"], strict=True)]
     # One core's time for this; the elapsed time of several threads is compared by their own cases.
-    draw = random.Random(1)
-    medians = sorted(statistics.median(draw.choices(ratios, k=rounds)) for _ in range(RESAMPLES))
     best = {word: max(found) for word, found in speeds.items()}
     return {
         "name": case.name,
         "this": statistics.median(speeds["this"]),
         "other": statistics.median(speeds["other"]),
         "ratio": statistics.median(ratios),
-        "interval": [medians[RESAMPLES // 40], medians[-RESAMPLES // 40 - 1]],
+        "interval": interval(ratios),
         "ratio_of_bests": best["this"] / best["other"],
         "ratios": ratios,
         "same_results": runs["this"][0]["hash"] == runs["other"][0]["hash"],
     }
+
+
+def interval(ratios: list[float]) -> list[float]:
+    """The 95 % interval of the median of ratios, by a bootstrap over them."""
+    draw = random.Random(1)
+    medians = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(RESAMPLES))
+    return [medians[RESAMPLES // 40], medians[-RESAMPLES // 40 - 1]]
 
 
 def speed(run: dict[str, Any]) -> float:

@@ -1,4 +1,4 @@
-"""All cases once or several times: speed, share of the bare loop, instructions, memory, hash."""
+"""All cases once or several times: time and counts for each link transmission, memory, hash."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sys
 import time
 from typing import Any
 
-from runs import Bench, Case, has_valgrind, machine
+from runs import LINE, Bench, Case, Counts, has_valgrind, machine
 
 HEAD = (
-    f"{'case':31} {'M tx':>8} {'M tx/s':>7} {'% bare':>6} {'instr/tx':>8} {'ev/tx':>6} {'B/tx':>6} {'set-up s':>8} "
-    f"{'MB':>6} {'B/flow':>7}  hash"
+    f"{'case':39} {'M tx':>8} {'M tx/s':>7} {'ns/tx':>7} {'instr/tx':>8} {'mispr/tx':>8} {'D1/tx':>6} {'I1/tx':>6} "
+    f"{'ev/tx':>6} {'B/tx':>6} {'set-up s':>8} {'MB':>6} {'B/flow':>7}  hash"
 )
 
 
@@ -28,8 +28,8 @@ def measure(bench: Bench, cases: list[Case], scale: float, rounds: int, *, instr
     counted: dict[str, Any] = {}
     if instructions and has_valgrind():
         tell("counting instructions")
-        pairs = [(case, case.counted_at) for case in cases if case.counted_at]
-        counted = dict(zip((case.name for case, _ in pairs), bench.counts(pairs, caches=True), strict=True))
+        runs_of = [(case, case.counted_at, True) for case in cases if case.counted_at]
+        counted = dict(zip((case.name for case, *_ in runs_of), bench.counts(runs_of), strict=True))
     tell("")
     print(HEAD)
     rows: dict[str, dict[str, Any]] = {}
@@ -50,8 +50,7 @@ def measure(bench: Bench, cases: list[Case], scale: float, rounds: int, *, instr
         if row["flows"] and case.name.startswith("active"):
             row["bytes_per_flow"] = (row["run_bytes"] - row["model_bytes"]) / row["flows"]
         if counts := counted.get(case.name):
-            row["instructions_per_tx"] = counts.instructions / counts.link_transmissions
-            row["fetched_bytes_per_tx"] = counts.fetched / counts.link_transmissions
+            row |= per_tx(counts)
         rows[case.name] = row
         print(line(row), flush=True)
     for row in rows.values():
@@ -84,12 +83,27 @@ def shown(value: float | None, form: str, factor: float = 1.0) -> str:
     return "-" if value is None else format(value * factor, form)
 
 
+def ns_per_tx(row: dict[str, Any]) -> float | None:
+    """The CPU time of a case for each link transmission, in nanoseconds; none if nothing was sent."""
+    return row["cpu_s"] / row["link_transmissions"] * 1e9 if row["link_transmissions"] else None
+
+
+def per_tx(counts: Counts) -> dict[str, float]:
+    """The columns that follow from counts: each for a link transmission, lines fetched as bytes."""
+    found = {f"{name}_per_tx": count / counts["link_transmissions"] for name, count in counts.items()}
+    del found["link_transmissions_per_tx"]
+    found["fetched_bytes_per_tx"] = found.pop("fetched_lines_per_tx") * LINE
+    return found
+
+
 def line(row: dict[str, Any]) -> str:
     """A row of the table."""
     speed = row["million_tx_per_cpu_s"] if row["link_transmissions"] else None
     return (
-        f"{row['name']:31} {row['link_transmissions'] / 1e6:8.1f} {shown(speed, '.2f'):>7} "
-        f"{shown(row.get('share_of_bare'), '.0f', 100):>6} {shown(row.get('instructions_per_tx'), '.0f'):>8} "
+        f"{row['name']:39} {row['link_transmissions'] / 1e6:8.1f} {shown(speed, '.2f'):>7} "
+        f"{shown(ns_per_tx(row), '.1f'):>7} "
+        f"{shown(row.get('instructions_per_tx'), '.0f'):>8} {shown(row.get('mispredictions_per_tx'), '.2f'):>8} "
+        f"{shown(row.get('data_misses_per_tx'), '.2f'):>6} {shown(row.get('instruction_misses_per_tx'), '.2f'):>6} "
         f"{shown(row.get('events_per_tx'), '.2f'):>6} {shown(row.get('fetched_bytes_per_tx'), '.0f'):>6} "
         f"{row['setup_cpu_s']:8.2f} {row['peak_bytes'] / 1e6:6.0f} {shown(row.get('bytes_per_flow'), '.0f'):>7}  "
         f"{row['hash'] or '-'}"

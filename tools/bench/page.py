@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import shares
-from measure import shown
+from measure import ns_per_tx, shown
 from runs import ProblemError
 
 ROOT = Path(__file__).parent.parent.parent
@@ -23,8 +23,11 @@ TEMPLATE = Path(__file__).parent / "speed.md"
 COLUMNS = (
     ("M tx", "link_transmissions", ",.1f", 1e-6),
     ("M tx/CPU-s", "million_tx_per_cpu_s", ".2f", 1.0),
-    ("% bare", "share_of_bare", ".0f", 100.0),
+    ("ns/tx", "ns_per_tx", ".1f", 1.0),
     ("instructions/tx", "instructions_per_tx", ",.0f", 1.0),
+    ("mispredictions/tx", "mispredictions_per_tx", ".2f", 1.0),
+    ("data misses/tx", "data_misses_per_tx", ".2f", 1.0),
+    ("instruction misses/tx", "instruction_misses_per_tx", ".2f", 1.0),
     ("events/tx", "events_per_tx", ".2f", 1.0),
     ("bytes fetched/tx", "fetched_bytes_per_tx", ",.0f", 1.0),
     ("threads' speedup", "speedup", ".2f", 1.0),
@@ -120,7 +123,8 @@ def table_of(found: dict[str, Any]) -> str:
     """The table of all cases."""
     lines = [["case", *(heading for heading, *_ in COLUMNS), "hash"]]
     for row in found["cases"]:
-        cells = [shown(row.get(key), form, factor) for _, key, form, factor in COLUMNS]
+        values = row | {"ns_per_tx": ns_per_tx(row)}
+        cells = [shown(values.get(key), form, factor) for _, key, form, factor in COLUMNS]
         lines.append([f"`{row['name']}`", *cells, f"`{row['hash'][:12]}`" if row["hash"] else "-"])
     return rows_of(lines)
 
@@ -181,6 +185,24 @@ def ratio_of(row: dict[str, Any]) -> tuple[str, str, str]:
     return format(row["ratio"], ".2f"), f"{low} to {high}", format(row["ratio_of_bests"], ".2f")
 
 
+def peers_of(found: dict[str, Any] | None) -> str:
+    """The table of ratios to the programs of htsim, as `make bench-peers` measured them last."""
+    if found is None:
+        return "Its figures are not kept here yet: those below were measured by hand."
+    lines = [["both ran", "Clearway is faster by a factor of", "95 % interval", "mean completion, us", "theirs"]]
+    for row in found["comparisons"]:
+        low, high = (format(end, ".1f") for end in row["interval"])
+        means = (format(row[f"{who}_mean_us"], ".1f") for who in ("ours", "theirs"))
+        lines.append([f"`{row['name']}`", format(row["ratio"], ".1f"), f"{low} to {high}", *means])
+    here, build = found["machine"], found["build"]
+    return (
+        f"A {build['kind']} build of `{build['commit'][:10]}` ran {found['rounds']} times beside each program on "
+        f"{found['day']}, on {here['processors']} processors ({here['processor']}) whose load average was "
+        f"{found['load_average'][0]:.1f} at the start. A ratio is the median of the rounds' ratios.\n\n"
+        f"{rows_of(lines)}"
+    )
+
+
 def shares_of(found: dict[str, Any] | None) -> str:
     """The table of shares of work and waiting on several threads."""
     if found is None:
@@ -215,6 +237,7 @@ def render() -> str:
         else "Of a profile-guided build nothing has been measured yet.",
         "shares": shares_of(split),
         "against": against_of(against),
+        "peers": peers_of(beside("peers")),
     }
     text = TEMPLATE.read_text("utf-8")
     for name, part in parts.items():
@@ -229,14 +252,15 @@ def place_of(name: str, source: Path) -> Path:
     return DATA / f"{name}{'-guided' if build['kind'] == GUIDED else ''}.json"
 
 
-def write(cases: list[Path], against: list[Path], split: Path | None) -> None:
+def write(cases: list[Path], against: list[Path], split: Path | None, peers: Path | None) -> None:
     """Takes over new measurements, if files with them are named, and writes the page."""
     DATA.mkdir(parents=True, exist_ok=True)
     for name, sources in (("cases", cases), ("against", against)):
         for source in sources:
             place_of(name, source).write_bytes(source.read_bytes())
-    if split:
-        (DATA / "shares.json").write_bytes(split.read_bytes())
+    for name, measured in (("shares", split), ("peers", peers)):
+        if measured:
+            (DATA / f"{name}.json").write_bytes(measured.read_bytes())
     PAGE.write_text(render(), "utf-8")
     print(f"{PAGE.relative_to(ROOT)}: written")
 

@@ -16,9 +16,21 @@ from typing import Any
 
 #: The function of the program within which callgrind counts.
 COUNTED = "*outcome::counted*"
-#: The caches that callgrind models, so that bytes fetched beyond them do not depend on the machine: 32 KiB and 2 MiB.
-CACHES = ("--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=2097152,16,64")
+#: The branch predictor and the caches that callgrind models: 32 KiB for instructions, 32 KiB for data, and 2 MiB behind
+#: both. They are fixed, since callgrind would take those of the machine otherwise.
+MODEL = ("--branch-sim=yes", "--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=2097152,16,64")
 LINE = 64
+#: The counts that a model adds to instructions, each with the events of callgrind of which it is the sum: branches and
+#: jumps that the predictor guessed wrong, accesses that missed the first-level caches, and lines fetched from
+#: beyond the last.
+MODELLED = {
+    "mispredictions": ("Bcm", "Bim"),
+    "data_misses": ("D1mr", "D1mw"),
+    "instruction_misses": ("I1mr",),
+    "fetched_lines": ("ILmr", "DLmr", "DLmw"),
+}
+#: The counts of a run by name, its link transmissions among them.
+Counts = dict[str, int]
 
 
 class ProblemError(Exception):
@@ -35,15 +47,6 @@ class Case:
     unseen: str | None
     long: bool
     counted_at: float
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What callgrind counted of a run: instructions, bytes fetched from beyond 2 MiB of cache, link transmissions."""
-
-    instructions: int
-    fetched: int
-    link_transmissions: int
 
 
 class Bench:
@@ -84,8 +87,11 @@ class Bench:
         )
         return outcome
 
-    def count(self, case: Case, scale: float, *, caches: bool) -> Counts:
-        """Counts the instructions of a run from its first event to its last, with callgrind."""
+    def count(self, case: Case, scale: float, *, modelled: bool) -> Counts:
+        """Counts the instructions of a run from its first event to its last, with callgrind.
+
+        If modelled, mispredictions and cache misses are counted too, which takes nearly three times as long.
+        """
         with tempfile.TemporaryDirectory() as folder:
             before = [
                 "valgrind",
@@ -93,7 +99,7 @@ class Bench:
                 f"--callgrind-out-file={folder}/out",
                 "--collect-atstart=no",
                 f"--toggle-collect={COUNTED}",
-                *(CACHES if caches else ()),
+                *(MODEL if modelled else ()),
             ]
             command = [*before, str(self.program), "--case", case.name, "--scale", str(scale)]
             done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
@@ -104,13 +110,18 @@ class Bench:
         found = dict(zip(events[1].split(), map(int, collected[1].split()), strict=True))
         if not found["Ir"]:
             raise ProblemError(f"{case.name}: callgrind does not find {COUNTED} in {self.program}")
-        fetched = LINE * sum(found.get(kind, 0) for kind in ("ILmr", "DLmr", "DLmw"))
-        return Counts(found["Ir"], fetched, json.loads(done.stdout)["link_transmissions"])
+        counts = {"link_transmissions": json.loads(done.stdout)["link_transmissions"], "instructions": found["Ir"]}
+        if modelled:
+            counts |= {name: sum(found[event] for event in events) for name, events in MODELLED.items()}
+        return counts
 
-    def counts(self, cases: list[tuple[Case, float]], *, caches: bool) -> list[Counts]:
-        """Counts several runs, as many at a time as there are processors: counts don't depend on what else runs."""
+    def counts(self, cases: list[tuple[Case, float, bool]]) -> list[Counts]:
+        """Counts several runs (a case, its scale, and whether branches and caches are modelled).
+
+        As many run at a time as there are processors: counts don't depend on what else runs.
+        """
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            return list(pool.map(lambda pair: self.count(*pair, caches=caches), cases))
+            return list(pool.map(lambda run: self.count(*run[:2], modelled=run[2]), cases))
 
     def _output(self, arguments: list[str]) -> str:
         done = subprocess.run([str(self.program), *arguments], capture_output=True, text=True, check=False)
