@@ -30,6 +30,7 @@ from clearway.result import Run, fill
 from clearway.runner import simulate
 from clearway.sweeps import collector, copies, file, frame, packing, record, saved, target
 from clearway.sweeps.file import Spec
+from clearway.sweeps.kept import scenario_of
 from clearway.sweeps.limits import PointLimits, limits
 from clearway.sweeps.packing import Packing
 from clearway.sweeps.points import Column, Point, columns, folder_names, resolve
@@ -319,7 +320,7 @@ def link(file: Path, other: Path) -> None:
 
 def write(resolved: str, path: Path) -> None:
     """Runs a point and writes its result to a folder: the files of a run, and what the frame says of it."""
-    write_run(simulate(_clearway.Scenario.parse(resolved, "<point>", "."), out=path), path)
+    write_run(simulate(scenario_of(resolved), out=path), path)
 
 
 def write_run(run: Run, path: Path) -> None:
@@ -351,7 +352,7 @@ def pack(resolved: str, key: str, store: str) -> Packed | None:
 
 def ran(resolved: str, key: str) -> tuple[Run, Packed | None]:
     """Runs a small point; its result also as a row of a pack, if it is as small as it was estimated to be."""
-    run = simulate(_clearway.Scenario.parse(resolved, "<point>", "."))
+    run = simulate(scenario_of(resolved))
     run.check_whole()
     return run, packing.row_of(run, key)
 
