@@ -33,7 +33,7 @@ END = ".pack"
 #: Most bytes of the tables of a run that goes into a pack.
 SMALL = 2**16
 #: Columns of a pack besides those of tables: of each table the values, and what they are of.
-COLUMNS = ("key", "scenario", "summary", "measured", "costs")
+COLUMNS = ("key", "scenario", "summary", "assumptions", "measured", "costs")
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,10 @@ class Packed:
     key: str
     #: The resolved scenario.
     scenario: str
-    #: As JSON the summary, what was measured of the run, and what it cost.
+    #: As JSON the summary, the assumptions, what else the frame says of the run, and what it cost. The assumptions are
+    #: apart: they are JSON themselves, and quoted within the rest they would take most of the time to read it.
     summary: str
+    assumptions: str
     measured: str
     costs: str
     #: The values of each table, column by column.
@@ -107,7 +109,7 @@ class Run(Protocol):
         ...
 
 
-def packed(run: Run, key: str, measured: Mapping[str, Any]) -> Packed | None:
+def packed(run: Run, key: str, assumptions: str, measured: Mapping[str, Any]) -> Packed | None:
     """The result of a run as a row of a pack; None for one that is not small, or has traces."""
     stored = [run.stored(table) for table in TABLES]
     if run.traces or not all(isinstance(table, tables.Held) for table in stored):
@@ -121,6 +123,7 @@ def packed(run: Run, key: str, measured: Mapping[str, Any]) -> Packed | None:
         key,
         run.scenario,
         json.dumps(summary),
+        assumptions,
         json.dumps(measured),
         json.dumps(summary["measured"]),
         values,

@@ -264,21 +264,37 @@ def test_a_damaged_pack_is_a_line_that_says_so(tmp_path: Path) -> None:
         clearway.load(found.out / "runs" / "no-such-point")
 
 
+#: A sweep of 48 points, and the command, for which a pack has ten of them.
+LONGER = SWEEP.replace("to = 3", "to = 12")
+IN_TENS = """\
+from clearway.start import main
+from clearway.sweeps import packing
+packing.POINTS, packing.GROUP = 4, 10
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> clearway.Sweep:
+    """The longer sweep, which nothing stopped."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "workers", lambda *_: InProcess())
+        patch.setattr(packing, "POINTS", 4)
+        return packed(tmp_path_factory.mktemp("calm"), LONGER)
+
+
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["SIGKILL", "SIGINT"])
 def test_a_sweep_that_is_stopped_goes_on_from_its_packs_and_ends_in_the_same_bytes(
-    stop: signal.Signals, tmp_path: Path
+    stop: signal.Signals, tmp_path: Path, calm: clearway.Sweep
 ) -> None:
-    many = SWEEP.replace("to = 3", "to = 100")
-    assert packing.POINTS <= 400
-    calm = packed(tmp_path / "calm", many, processes=2)
-    assert packs_of(calm.out)
-    path, out = sweep_file(tmp_path / "wild", many), tmp_path / "wild" / "out" / "many"
-    command = [sys.executable, "-m", "clearway", "sweep", str(path), "-q", "-j", "2", "--out", str(out)]
+    assert len(packs_of(calm.out)) == 1
+    path, out = sweep_file(tmp_path, LONGER), tmp_path / "out" / "many"
+    command = [sys.executable, "-c", IN_TENS, "sweep", str(path), "-q", "-j", "2", "--out", str(out)]
     stopped, kept = 0, [0]
     for _ in range(40):
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
-        while stopped < 3 and process.poll() is None and time.monotonic() < deadline:
+        while stopped < 2 and process.poll() is None and time.monotonic() < deadline:
             if len(packs_of(out)) > kept[-1]:
                 process.send_signal(stop)
                 stopped += 1

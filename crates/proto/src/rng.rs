@@ -53,6 +53,11 @@ impl Rng {
         Rng { seed: seed_of(seed, entity, id), generator: None }
     }
 
+    /// Returns whether a number has been drawn.
+    pub fn has_drawn(&self) -> bool {
+        self.generator.is_some()
+    }
+
     /// Returns the next 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {

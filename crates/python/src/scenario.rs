@@ -87,6 +87,12 @@ impl Scenario {
         self.0.model.seed
     }
 
+    /// Returns the scenario with another seed, as it is when it is read with that one, or `None` where it has to be read for
+    /// that, since the seed draws pairs of hosts, hosts, or the times at which flows start.
+    fn with_seed(&self, seed: u64) -> Option<Scenario> {
+        self.0.with_seed(seed).map(Scenario)
+    }
+
     /// Returns the scenario with every default filled in, as the text of a file that gives the same run.
     fn to_toml(&self) -> String {
         self.0.to_toml()

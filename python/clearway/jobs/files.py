@@ -33,6 +33,14 @@ def replace(path: Path, content: bytes, *, durable: bool = False) -> None:
             draft.unlink()
 
 
+def has(path: Path, content: bytes) -> bool:
+    """True if a file has this content."""
+    try:
+        return path.stat().st_size == len(content) and path.read_bytes() == content
+    except OSError:
+        return False
+
+
 def link(path: Path, other: Path) -> None:
     """Gives a file a second name, which another file may have had, or copies it where the file system can't."""
     draft = other.with_name(f"{DRAFT}{other.name}@{draft_name()}")

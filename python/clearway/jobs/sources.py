@@ -9,12 +9,11 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import io
 import json
 import re
 import sys
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -161,14 +160,21 @@ def source(thing: FunctionType | type) -> Source | None:
 
     The former are part of `engine_hash`, the latter follow from the class that they were generated for.
     """
-    try:
-        lines, first = inspect.getsourcelines(thing)
-    except (OSError, TypeError):
+    if sys.modules[thing.__module__] is _clearway:
         return None
-    first = max(first, 1)
-    module = bare_module(thing.__module__)
-    kept = [line for line in module.lines[first - 1 : first - 1 + len(lines)] if line]
-    names = {chain for line in range(first, first + len(lines)) for chain in module.names.get(line, ())}
+    module = module_text(thing.__module__)
+    if (node := module.definition(thing)) is not None:
+        lines = bare(module.lines[first_line(node) - 1 : node.end_lineno])
+        names = {chain for _, chain in chains(node)}
+    else:  # Such as a lambda, which is part of some statement.
+        try:
+            text, first = inspect.getsourcelines(thing)
+        except (OSError, TypeError):
+            return None
+        stretch = range(max(first, 1), max(first, 1) + len(text))
+        lines = bare(module.lines)[stretch.start - 1 : stretch.stop - 1]
+        names = {chain for line, chain in chains(module.tree) if line in stretch}
+    kept = [line for line in lines if line]
     if isinstance(thing, FunctionType):
         every = list(codes(thing.__code__))
         local = {name for code in every for name in (*code.co_varnames, *code.co_cellvars)}
@@ -185,22 +191,59 @@ def codes(code: CodeType) -> Iterator[CodeType]:
             yield from codes(constant)
 
 
-@dataclass(frozen=True)
-class Bare:
-    """A module's source without comments and docstrings: lines at their places, and the names in each."""
+#: The definition of a function or a class.
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
+
+@dataclass(frozen=True)
+class Text:
+    """The text of a module."""
+
+    file: str
     lines: list[str]
-    names: dict[int, set[tuple[str, ...]]]
+    tree: ast.Module
+    #: Definitions of functions by their first lines, and of classes by their qualified names.
+    functions: dict[int, Definition]
+    classes: dict[str, Definition]
+
+    def definition(self, thing: FunctionType | type) -> Definition | None:
+        """The definition of a function or class, if it is one of this module."""
+        if isinstance(thing, type):
+            return self.classes.get(thing.__qualname__)
+        code = thing.__code__
+        found = self.functions.get(code.co_firstlineno) if code.co_filename == self.file else None
+        return found if found is not None and found.name == code.co_name else None
 
 
 @functools.cache
-def bare_module(name: str) -> Bare:
+def module_text(name: str) -> Text:
     """A module, read once."""
-    text = Path(str(sys.modules[name].__file__)).read_text("utf-8")
-    names: dict[int, set[tuple[str, ...]]] = {}
-    for line, chain in chains(ast.parse(text)):
-        names.setdefault(line, set()).add(chain)
-    return Bare(bare(text), names)
+    file = str(sys.modules[name].__file__)
+    text = Path(file).read_text("utf-8")
+    found = Text(file, text.splitlines(), ast.parse(text), {}, {})
+    for qualified, node in definitions(found.tree):
+        if isinstance(node, ast.ClassDef):
+            found.classes.setdefault(qualified, node)
+        else:
+            found.functions[first_line(node)] = node
+    return found
+
+
+def definitions(parent: ast.AST, above: str = "") -> Iterator[tuple[str, Definition]]:
+    """The functions and classes that are defined in a stretch of code, with their qualified names."""
+    for block in ("body", "handlers", "orelse", "finalbody"):
+        for node in getattr(parent, block, ()):
+            if isinstance(node, Definition):
+                name = above + node.name
+                yield name, node
+                yield from definitions(node, f"{name}." if isinstance(node, ast.ClassDef) else f"{name}.<locals>.")
+            elif not isinstance(node, ast.expr):
+                yield from definitions(node, above)
+
+
+def first_line(node: Definition) -> int:
+    """The line at which a definition begins: that of its first decorator, if it has any."""
+    return min([node.lineno, *(one.lineno for one in node.decorator_list)])
 
 
 def chains(node: ast.AST) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -220,11 +263,11 @@ def chains(node: ast.AST) -> Iterator[tuple[int, tuple[str, ...]]]:
                     yield from chains(child)
 
 
-def bare(text: str) -> list[str]:
+def bare(source: Sequence[str]) -> list[str]:
     """The lines of a Python source, emptied of comments, docstrings and the blanks at their ends."""
-    lines = text.splitlines()
+    lines = [*source]
     ignored = (tokenize.NL, tokenize.COMMENT)
-    tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    tokens = list(tokenize.generate_tokens(iter([f"{line}\n" for line in lines]).__next__))
     spoken = [one for one in tokens if one.type not in ignored]
     starts = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
     dropped = [one for one in tokens if one.type == tokenize.COMMENT]

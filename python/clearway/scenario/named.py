@@ -43,21 +43,27 @@ SEED = re.compile(r"\A((?:[^\[\n][^\n]*\n|\n)*?)seed = (\d+)\n")
 MARK = "\0seed\0"
 
 
+def split(scenario: str) -> tuple[str, int | None]:
+    """The text of a resolved scenario without its seed, and the seed."""
+    found = SEED.match(scenario)
+    return (scenario, None) if found is None else (found[1] + scenario[found.end() :], int(found[2]))
+
+
 def without_seed(scenario: str) -> str:
     """The text of a resolved scenario without its seed: equal for runs that differ in that alone."""
-    return SEED.sub(r"\1", scenario, count=1)
+    return split(scenario)[0]
 
 
-def seed_of(scenario: str) -> int | None:
-    """The seed in the text of a resolved scenario."""
+def with_seed(scenario: str, seed: int) -> str:
+    """The text of a resolved scenario with another seed."""
     found = SEED.match(scenario)
-    return None if found is None else int(found[2])
+    return scenario if found is None else f"{found[1]}seed = {seed}\n{scenario[found.end() :]}"
 
 
 def parsed(scenario: str) -> dict[str, Any]:
     """The content of a resolved scenario, of which nothing is to be changed: runs of many seeds share it."""
-    seed = seed_of(scenario)
-    rest = content(without_seed(scenario))
+    shared, seed = split(scenario)
+    rest = content(shared)
     return rest if seed is None else {**rest, "seed": seed}
 
 
@@ -69,8 +75,8 @@ def content(scenario: str) -> dict[str, Any]:
 
 def identity_text(scenario: str) -> str:
     """All of a resolved scenario but the paths of files, as JSON."""
-    seed = seed_of(scenario)
-    text = marked(without_seed(scenario))
+    shared, seed = split(scenario)
+    text = marked(shared)
     if seed is None or text.count(json.dumps(MARK)) != 1:
         return json.dumps(without_paths(parsed(scenario)), sort_keys=True, default=str)
     return text.replace(json.dumps(MARK), str(seed))

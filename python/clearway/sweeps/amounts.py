@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 #: Unit of a text -> base unit, and its factor.
@@ -48,7 +49,13 @@ def amount(value: object) -> Amount | None:
     if isinstance(value, int | float):
         number = value if isinstance(value, int) else str(value)
         return Amount(Fraction(number), "") if -LARGEST < value < LARGEST else None
-    match = AMOUNT.fullmatch(value) if isinstance(value, str) and len(value) <= LONGEST else None
+    return of_text(value) if isinstance(value, str) and len(value) <= LONGEST else None
+
+
+@lru_cache(maxsize=1024)
+def of_text(text: str) -> Amount | None:
+    """The amount that a text says."""
+    match = AMOUNT.fullmatch(text)
     if match is None:
         return None
     if match[2] and match[2] not in UNITS:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tomli_w
 
@@ -19,6 +19,15 @@ from clearway.sweeps.axes import Axis, Choice, Settings
 
 #: Keys of a sweep file.
 KEYS = ("name", "scenario", "set", "axes", "zip", "cases", "point", "exclude", "labels")
+
+
+class Asked(NamedTuple):
+    """The values that a point sets in the scenario of its sweep."""
+
+    transport: str | None
+    seed: int | None
+    #: Other keys with their values, as `--set` takes them.
+    settings: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -57,22 +66,27 @@ class Spec:
                 raise Error(f"{self.origin}: exclude {inline(row)}: no point of the grid has these values")
         yield from self.points
 
-    def load(self, choice: Choice, memory: int | None = None, disk: int | None = None) -> _clearway.Scenario:
-        """The scenario of a point, read and checked; one that needs more bytes than `memory` or `disk` is refused."""
-        asked = {**self.fixed, **choice.settings}
-        transport, seed = asked.pop("transport", None), asked.pop("seed", None)
+    def asked(self, choice: Choice) -> Asked:
+        """The values that a point sets, checked as far as that is possible without its scenario."""
+        settings = {**self.fixed, **choice.settings}
+        transport, seed = settings.pop("transport", None), settings.pop("seed", None)
         if transport is not None and not isinstance(transport, str):
             raise Error(
                 f"transport = {inline(transport)}: write the name of a transport; set its parameters by transport.KEY"
             )
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64):
             raise Error(f"seed = {inline(seed)}: write a whole number from 0 to {2**64 - 1}")
+        return Asked(transport, seed, tuple((key, setting_text(value)) for key, value in settings.items()))
+
+    def load(self, choice: Choice, memory: int | None = None, disk: int | None = None) -> _clearway.Scenario:
+        """The scenario of a point, read and checked; one that needs more bytes than `memory` or `disk` is refused."""
+        asked = self.asked(choice)
         given: dict[str, Any] = {
-            "transport": transport,
-            "seed": seed,
+            "transport": asked.transport,
+            "seed": asked.seed,
             "memory": memory,
             "disk": disk,
-            "set": [(key, setting_text(value)) for key, value in asked.items()],
+            "set": asked.settings,
         }
         if isinstance(self.scenario, Mapping):
             text = tomli_w.dumps({"name": self.name, **self.scenario})

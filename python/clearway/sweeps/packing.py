@@ -17,7 +17,9 @@ from clearway import packs
 from clearway._clearway import Error
 from clearway.jobs import files
 from clearway.packs import PACKS, Packed
+from clearway.result import Run
 from clearway.scratch import uninterrupted
+from clearway.sweeps import frame
 
 #: Fewest points of a sweep whose small results go into packs; those of fewer points have a folder each.
 POINTS = 200
@@ -31,7 +33,8 @@ class Row(NamedTuple):
     """The result of a point in a pack."""
 
     pack: Path
-    #: As JSON what the frame says of it, and what it cost.
+    #: As JSON the assumptions, what else the frame says of it, and what it cost.
+    assumptions: str
     measured: str
     costs: str
 
@@ -45,7 +48,7 @@ def rows(places: Iterable[Path], wanted: Sequence[str]) -> dict[str, Row]:
         if pack.name in seen:
             continue
         try:
-            table = packs.read(pack, ["key", "measured", "costs"])
+            table = packs.read(pack, ["key", "assumptions", "measured", "costs"])
         except ValueError:
             with suppress(OSError):
                 pack.unlink()
@@ -53,16 +56,25 @@ def rows(places: Iterable[Path], wanted: Sequence[str]) -> dict[str, Row]:
         except OSError:  # Another command has removed it.
             continue
         seen.add(pack.name)
-        for key, measured, costs in table.iter_rows():
+        for key, *texts in table.iter_rows():
             if key in left:
                 left.remove(key)
-                found[key] = Row(pack, measured, costs)
+                found[key] = Row(pack, *texts)
     return found
 
 
 def numbers(row: Row | Packed) -> tuple[dict[str, Any], dict[str, Any]]:
     """The numbers of the frame of a point, and its costs."""
-    return json.loads(row.measured), json.loads(row.costs)
+    measured = json.loads(row.measured)
+    measured["measures"][frame.OF_PARQUET] = row.assumptions
+    return measured, json.loads(row.costs)
+
+
+def row_of(run: Run, key: str) -> Packed | None:
+    """The result of a run as a row of a pack; None for one that is not small."""
+    measured = frame.measure(run)
+    assumptions = measured["measures"].pop(frame.OF_PARQUET)
+    return packs.packed(run, key, assumptions, measured)
 
 
 class Packing:

@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from clearway._clearway import Error
 from clearway.jobs import sources
 from clearway.jobs.workers import cores
-from clearway.scenario.named import identity_text, parsed
+from clearway.scenario.named import identity_text, parsed, with_seed
 from clearway.sweeps.amounts import ENDINGS, Amount, amount, inline, lookup, setting_text
 from clearway.sweeps.axes import Choice, Settings
-from clearway.sweeps.file import Spec
+from clearway.sweeps.file import Asked, Spec
 
 #: Longest name of a run's folder, below the limit of file systems.
 NAME_MAX = 150
@@ -61,7 +61,7 @@ class Point:
         """The value of an axis at this point: that of the resolved scenario, where it has the key."""
         if key in self.choice.names:
             return self.choice.names[key]
-        given = {**self.fixed, **self.choice.settings}.get(key)
+        given = self.choice.settings.get(key, self.fixed.get(key))
         if key == "transport":
             return given if given is not None else transports(self.scenario)
         found = lookup(self.scenario, key)
@@ -116,7 +116,7 @@ TOGETHER, THREADS = 100, 4
 def loaded(spec: Spec, choices: Sequence[Choice], memory: int | None, disk: int | None) -> Iterator[Loaded]:
     """Reads the scenarios of points, in their order; the first mistake in that order is raised."""
     parts = [choices[at : at + TOGETHER] for at in range(0, len(choices), TOGETHER)]
-    read = partial(load, spec, memory=memory, disk=disk)
+    read = Reader(spec, memory, disk).read
     if len(parts) == 1:
         yield from map(read, choices)
         return
@@ -128,16 +128,35 @@ def loaded(spec: Spec, choices: Sequence[Choice], memory: int | None, disk: int 
         pool.shutdown(cancel_futures=True)
 
 
-def load(spec: Spec, choice: Choice, memory: int | None, disk: int | None) -> Loaded:
-    """Reads the scenario of a point."""
-    try:
-        scenario = spec.load(choice, memory, disk)
-    except Error as error:
-        told = str(error)
-        at = ", ".join(f"{key} = {setting_text(value)}" for key, value in choice.identity.items())
-        where = "" if told.startswith(f"{spec.origin}:") else f"{spec.origin}: "
-        raise type(error)(f"{where}{told} (at the point {at})" if at else f"{where}{told}") from None
-    return choice, scenario.to_toml(), scenario.estimate()
+class Reader:
+    """Reads the scenarios of a sweep's points; of those that differ in their seeds alone one, where that says all."""
+
+    def __init__(self, spec: Spec, memory: int | None, disk: int | None) -> None:
+        self._spec, self._memory, self._disk = spec, memory, disk
+        #: Values of points without their seeds -> the resolved scenario and the estimate, which hold for all seeds.
+        self._shared: dict[Asked, tuple[str, Mapping[str, Any]]] = {}
+
+    def read(self, choice: Choice) -> Loaded:
+        """Reads the scenario of a point."""
+        try:
+            return choice, *self._read(choice)
+        except Error as error:
+            told, origin = str(error), self._spec.origin
+            at = ", ".join(f"{key} = {setting_text(value)}" for key, value in choice.identity.items())
+            where = "" if told.startswith(f"{origin}:") else f"{origin}: "
+            raise type(error)(f"{where}{told} (at the point {at})" if at else f"{where}{told}") from None
+
+    def _read(self, choice: Choice) -> tuple[str, Mapping[str, Any]]:
+        asked = self._spec.asked(choice)
+        without_seed = asked._replace(seed=None)
+        if asked.seed is not None and (shared := self._shared.get(without_seed)) is not None:
+            resolved, cost = shared
+            return with_seed(resolved, asked.seed), cost
+        scenario = self._spec.load(choice, self._memory, self._disk)
+        found = scenario.to_toml(), scenario.estimate()
+        if asked.seed is not None and scenario.with_seed(asked.seed) is not None:
+            self._shared[without_seed] = found
+        return found
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from clearway import _clearway, folder, packs, scratch
+from clearway import _clearway, folder, scratch
 from clearway._clearway import Error
 from clearway.interrupt import Interrupted
 from clearway.jobs import files, sources
@@ -28,8 +28,9 @@ from clearway.naming import OUT, safe_name
 from clearway.packs import Packed
 from clearway.result import Run, fill
 from clearway.runner import simulate
-from clearway.sweeps import copies, file, frame, packing, record, saved, target
+from clearway.sweeps import collector, copies, file, frame, packing, record, saved, target
 from clearway.sweeps.file import Spec
+from clearway.sweeps.kept import scenario_of
 from clearway.sweeps.limits import PointLimits, limits
 from clearway.sweeps.packing import Packing
 from clearway.sweeps.points import Column, Point, columns, folder_names, resolve
@@ -175,6 +176,7 @@ class Plan:
     limits: PointLimits = field(default_factory=PointLimits)
 
     @classmethod
+    @collector.paused()
     def of(
         cls,
         spec: Spec,
@@ -265,17 +267,20 @@ class Plan:
         points = [Entry(name, point.key, point.identity) for name, point in zip(self.names, self.points, strict=True)]
         kept = Record(self.spec.name, self.columns, points)
         contents = copies.contents(self.spec, self.points)
-        before = record.files_of(self.out)
+        before = record.files_of(self.out) if (self.out / copies.FILES).is_dir() else []
+        changed = [name for name, content in contents.items() if not files.has(self.out / name, content)]
+        if changed:  # A record names no file that is about to change.
+            kept.write(self.out)
+        for name in changed:
+            files.replace(self.out / name, contents[name])
+        kept = kept.sealed(self.out, contents)
         kept.write(self.out)
-        for name, content in contents.items():
-            files.replace(self.out / name, content)
         for name in before:  # Of another sweep, whose place this one takes.
             if name.startswith(f"{copies.FILES}/") and name not in contents:
                 (self.out / name).unlink(missing_ok=True)
-        kept = kept.sealed(self.out, contents)
-        kept.write(self.out)
         return kept
 
+    @collector.paused()
     def result(self, *, interrupted: bool) -> Sweep:
         """The sweep as far as it was run."""
         folders = [f"{record.RUNS}/{name}" for name in self.names]
@@ -288,7 +293,7 @@ class Plan:
 @cache
 def how() -> str:
     """Hash of how results come about: the simulator as compiled, and the code that runs it and writes its results."""
-    return sources.digest(sources.engine_hash(), sources.fingerprint(simulate, fill, frame.measure, packs.packed))
+    return sources.digest(sources.engine_hash(), sources.fingerprint(simulate, fill, frame.measure, packing.row_of))
 
 
 def is_published(target: Path, key: str, files: Sequence[Path]) -> bool:
@@ -315,7 +320,7 @@ def link(file: Path, other: Path) -> None:
 
 def write(resolved: str, path: Path) -> None:
     """Runs a point and writes its result to a folder: the files of a run, and what the frame says of it."""
-    write_run(simulate(_clearway.Scenario.parse(resolved, "<point>", "."), out=path), path)
+    write_run(simulate(scenario_of(resolved), out=path), path)
 
 
 def write_run(run: Run, path: Path) -> None:
@@ -347,9 +352,9 @@ def pack(resolved: str, key: str, store: str) -> Packed | None:
 
 def ran(resolved: str, key: str) -> tuple[Run, Packed | None]:
     """Runs a small point; its result also as a row of a pack, if it is as small as it was estimated to be."""
-    run = simulate(_clearway.Scenario.parse(resolved, "<point>", "."))
+    run = simulate(scenario_of(resolved))
     run.check_whole()
-    return run, packs.packed(run, key, frame.measure(run))
+    return run, packing.row_of(run, key)
 
 
 def compute(resolved: str, version: str, key: str = "") -> dict[str, bytes] | Packed:
@@ -384,7 +389,8 @@ def run(plan: Plan, workers: Workers, progress: Progress = lambda _: None) -> Sw
     tally = Tally(len(plan.points))
     interrupted = False
     try:
-        todo = [index for index in range(len(plan.points)) if not plan.take(index)]
+        with collector.paused():
+            todo = [index for index in range(len(plan.points)) if not plan.take(index)]
         bounds = limits(plan.limits, [plan.points[index] for index in todo], workers.count, memory_limit())
         tasks = {plan.names[at]: task(plan, at, workers, bound) for at, bound in zip(todo, bounds, strict=True)}
         by_name = {plan.names[index]: index for index in todo}

@@ -56,7 +56,10 @@ pub struct Scenario {
     pub name: String,
     /// The model that a simulation runs.
     pub model: Model,
+    /// The resolved scenario without its name and its seed.
     resolved: String,
+    /// Set if something in the model was drawn by the seed.
+    has_drawn: bool,
 }
 
 /// What is asked for beside a file: values that replace its keys or add to them, and the memory for its run.
@@ -142,7 +145,15 @@ impl Scenario {
         let asked = Asked { replaced: overrides.transport.is_some(), memory, links, disk };
         let resolved = resolve::resolve(&document, files, asked)?;
         let name = resolved.name.or(stem).unwrap_or_else(|| "scenario".into());
-        Ok(Scenario { name, model: resolved.model, resolved: resolved.toml })
+        Ok(Scenario { name, model: resolved.model, resolved: resolved.toml, has_drawn: resolved.has_drawn })
+    }
+
+    /// Returns the scenario with another seed, as it would be if it were read with that one. Returns `None` if it has to be
+    /// read for that: where the seed draws pairs of hosts, hosts, or the times at which flows start.
+    pub fn with_seed(&self, seed: u64) -> Option<Scenario> {
+        let mut other = (!self.has_drawn).then(|| self.clone())?;
+        other.model.seed = seed;
+        Some(other)
     }
 
     /// Estimates what a run will take: its traffic, memory and time.
@@ -153,7 +164,11 @@ impl Scenario {
     /// Returns the resolved scenario, in which every default and every parameter is filled in and files stand with
     /// their full path and hash. Read again, it gives the same model.
     pub fn to_toml(&self) -> String {
-        let name = format!("name = {}\n", clearway_schema::quoted(&self.name));
-        name + &self.resolved
+        format!(
+            "name = {}\nseed = {}\n{}",
+            clearway_schema::quoted(&self.name),
+            self.model.seed,
+            self.resolved
+        )
     }
 }

@@ -37,6 +37,7 @@ use endless::check_end;
 use links::{read_faults, read_loss, with_links};
 use ports::{PortModels, PortTables, Ports, resolve_ports};
 use samples::{Has, read_samples};
+use std::cell::Cell;
 use std::sync::Arc;
 use traces::read_traces;
 use traffic::{ReadPart, read_traffic};
@@ -63,8 +64,10 @@ pub(super) struct Resolved {
     /// The name, if the file gives one.
     pub name: Option<String>,
     pub model: Model,
-    /// The scenario in TOML with every key filled in, without the name.
+    /// The scenario in TOML with every key filled in, without the name and the seed.
     pub toml: String,
+    /// Set if something in the model was drawn by the seed.
+    pub has_drawn: bool,
 }
 
 /// What was asked for beside the document.
@@ -93,6 +96,7 @@ pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> R
         topology,
         framing: *framing,
         seed: root.seed,
+        has_drawn: Cell::new(false),
         stop: root.stop,
         limit,
     };
@@ -112,6 +116,7 @@ pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> R
     let (samples, sample_tables) = read_samples(document, topology, &ports.parts, has)?;
     let (traces, trace_tables) = read_traces(&surroundings, &ports.parts)?;
 
+    let has_drawn = surroundings.has_drawn.get();
     let toml = write_toml(&Written {
         root,
         shape,
@@ -153,7 +158,7 @@ pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> R
     check_times(document, &model)?;
     check_end(document, &model, &fault_tables, &loss_tables)?;
     limit.check_run(&model)?;
-    Ok(Resolved { name: grounds.root.name, model, toml })
+    Ok(Resolved { name: grounds.root.name, model, toml, has_drawn })
 }
 
 /// The parts of a scenario that all others build on.

@@ -28,6 +28,7 @@ pub(super) struct Written<'a> {
     pub traces: &'a [TraceTable],
 }
 
+/// Returns a scenario in TOML without its name and its seed, which [`Scenario`](crate::scenario::Scenario) writes itself.
 pub(super) fn write_toml(written: &Written<'_>) -> String {
     let mut out = String::new();
     let keys = |out: &mut String, keys: Vec<(&'static str, String)>| {
@@ -39,7 +40,8 @@ pub(super) fn write_toml(written: &Written<'_>) -> String {
         let is_idle = |key: &str| !written.has_credits && CREDIT_KEYS.contains(&(table, key));
         keys.into_iter().filter(|(key, _)| !is_idle(key)).collect()
     };
-    keys(&mut out, written.root.write().into_iter().filter(|(key, _)| *key != "name").collect());
+    let is_apart = |key: &str| ["name", "seed"].contains(&key);
+    keys(&mut out, written.root.write().into_iter().filter(|(key, _)| !is_apart(key)).collect());
     let _ = writeln!(out, "\n[topology]\nkind = {}", quoted(written.shape.kind()));
     keys(&mut out, written.shape.write());
     for link in written.links {

@@ -154,6 +154,28 @@ fn the_seed_moves_random_pairs_and_nothing_else() {
 }
 
 #[test]
+fn a_scenario_with_another_seed_is_the_one_that_is_read_with_it_unless_the_seed_draws_something() {
+    let read =
+        |text: &str, seed| parse_with(text, &Overrides { seed: Some(seed), ..Overrides::default() }).unwrap();
+    let same = |scenario: &Scenario| (scenario.to_toml(), format!("{:?}", scenario.model));
+    for seed in [0, 12, u64::MAX] {
+        let other = read(VALID, 7).with_seed(seed).expect("the run draws pairs and sizes, not the reader");
+        assert_eq!(same(&other), same(&read(VALID, seed)));
+        check_reads_back(&other);
+    }
+    let drawn = [
+        "kind = \"permutation\"",
+        "kind = \"shuffle\"\nspread = \"10 us\"",
+        "kind = \"long\"\npairs = \"random\"\ncount = 4",
+        "kind = \"poisson\"\nload = 0.5\nflows = 4\nhosts = { share = 0.5 }",
+    ];
+    for entry in drawn {
+        let text = format!("{VALID}\n[[traffic]]\nsize = \"8 KB\"\n{entry}\n");
+        assert!(read(&text, 7).with_seed(8).is_none(), "{entry}");
+    }
+}
+
+#[test]
 fn long_flows_follow_the_pairs_of_their_shape() {
     let text = "stop = \"1 ms\"\n[topology]\nkind = \"dumbbell\"\npairs = 2\n[transport]\nname = \"cubic\"\n\
                 [[traffic]]\nkind = \"long\"\ncount = 3\nstagger = \"100 us\"\n";

@@ -20,6 +20,7 @@ use clearway_schema::suggestion;
 use clearway_topology::{NodeId, Topology};
 use clearway_units::{Span, Time};
 use load::Arrivals;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// The largest number of flows in a list.
@@ -56,6 +57,8 @@ pub(super) struct Surroundings<'a> {
     pub topology: &'a Topology,
     pub framing: Framing,
     pub seed: u64,
+    /// Set once something is drawn by the seed, such as pairs of hosts.
+    pub has_drawn: Cell<bool>,
     pub stop: Option<Time>,
     pub limit: Limit<'a>,
 }
@@ -103,6 +106,7 @@ impl Surroundings<'_> {
                 (pattern, table.write())
             }
         };
+        self.has_drawn.set(self.has_drawn.get() || rng.has_drawn());
         self.check_end(at, &pattern)?;
         Ok(Part { common, kind: kind.name, pattern, written })
     }
@@ -196,6 +200,7 @@ impl Surroundings<'_> {
                 looked_up.collect::<Result<_>>()?
             }
             Chosen::Share(share) => {
+                self.has_drawn.set(true);
                 let drawn =
                     &shuffled_hosts(self.topology.hosts(), self.seed)[share.range(self.topology.hosts())];
                 let mut hosts = drawn.to_vec();
