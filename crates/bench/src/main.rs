@@ -13,12 +13,8 @@ mod usage;
 
 use cases::Case;
 use clap::Parser;
-use clearway_huge::HugePages;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-#[global_allocator]
-static MEMORY: HugePages = HugePages;
 
 /// Runs one case of the benchmark and prints what it took, as JSON.
 #[derive(Parser)]

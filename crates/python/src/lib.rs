@@ -14,11 +14,7 @@ mod stage;
 mod stepped;
 mod vectors;
 
-use clearway_huge::HugePages;
 use pyo3::prelude::*;
-
-#[global_allocator]
-static MEMORY: HugePages = HugePages;
 
 /// Clearway's core, which turns scenarios into columns of results. Use the package `clearway`, which wraps it.
 #[pymodule]
