@@ -58,7 +58,7 @@ impl Network {
             slab: Slab::default(),
             books: Books::default(),
             launched: 0,
-            ports: IdVec::new(),
+            ports: Vec::with_capacity(topology.ports().len()).into(),
             drops: IdVec::new(),
             came_besides: IdVec::new(),
             queues: IdVec::new(),
