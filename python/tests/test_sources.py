@@ -170,5 +170,5 @@ def over(value: float) -> str:
     # Twice.
     return f"{value} # {LIMIT}" "and " """no docstring"""
 '''
-    kept = [line for line in sources.bare(text) if line]
+    kept = [line for line in sources.bare(text.splitlines()) if line]
     assert kept == ["LIMIT = 3", "def over(value: float) -> str:", text.splitlines()[-1]]
