@@ -82,7 +82,18 @@ impl Parameters {
         busy: Span::from_ms(10),
         turns: true,
     };
+
+    /// Returns these parameters for hosts whose control frames, credits among them, are UDP datagrams of [`UDP_FRAME`] bytes.
+    pub fn in_datagrams(self) -> Parameters {
+        let CreditShaping { credit, bucket, .. } = self.shaping;
+        let bucket = (u64::from(bucket) * u64::from(UDP_FRAME) / u64::from(credit)) as u32;
+        let shaping = CreditShaping { credit: UDP_FRAME, bucket, ..self.shaping };
+        Parameters { shaping, credit_sizes: (UDP_FRAME, UDP_FRAME), control_frame: UDP_FRAME, ..self }
+    }
 }
+
+/// The size on the wire of a control frame in a UDP datagram, over both versions of IP, in bytes.
+pub const UDP_FRAME: u32 = 132;
 
 /// The number of control frames that one flow puts into the data queues of one direction: a request and a stop, each
 /// repeated once, or in the other direction the answers to them.

@@ -17,9 +17,6 @@ use pyo3::types::PyDict;
 const READINGS: [(&str, Reading); 3] =
     [("min", Reading::Least), ("paper", Reading::Greatest), ("safe", Reading::Safe)];
 
-/// The size on the wire of each control frame in a UDP datagram, over both versions of IP.
-const UDP_CREDIT: u32 = 132;
-
 /// A dict that is returned to Python.
 type Answer<'py> = pyo3::Bound<'py, PyDict>;
 
@@ -50,22 +47,12 @@ pub fn plan_buffers<'py>(
     let model = scenario.model();
     let credit = model.switch.credit;
     let paper = Parameters::PAPER;
-    let mut shaping = shaping(model);
-    let mut control_frame = model.framing.wire_min;
-    if udp {
-        shaping = CreditShaping {
-            credit: UDP_CREDIT,
-            bucket: shaping.bucket / shaping.credit * UDP_CREDIT,
-            ..shaping
-        };
-        control_frame = UDP_CREDIT;
-    }
-    let parameters = Parameters {
+    let mut parameters = Parameters {
         credit_queue: credit_queue.or(credit.map(|credit| credit.queue)).unwrap_or(paper.credit_queue),
-        shaping,
+        shaping: shaping(model),
         credit_sizes: credit_sizes.unwrap_or(paper.credit_sizes),
         wire_min: model.framing.wire_min,
-        control_frame,
+        control_frame: model.framing.wire_min,
         host_delay: match host_delay_s {
             Some((least, most)) => (Span::from_secs_f64(least), Span::from_secs_f64(most)),
             None => model.host.processing_delay.ends(),
@@ -77,6 +64,10 @@ pub fn plan_buffers<'py>(
         busy: Span::from_secs_f64(busy_s),
         turns,
     };
+    if udp {
+        let datagrams = parameters.in_datagrams();
+        parameters = Parameters { credit_sizes: credit_sizes.unwrap_or(datagrams.credit_sizes), ..datagrams };
+    }
     buffers::check(&parameters).map_err(PyValueError::new_err)?;
     let topology = &model.topology;
     let feeds = Feeds::new(topology).map_err(|cycle| PyValueError::new_err(cycle.to_string()))?;

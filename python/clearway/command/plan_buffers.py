@@ -55,6 +55,15 @@ class Sizes(click.ParamType[tuple[int, int]]):
 
 TIME = TimeOrZero("time", TIMES, "5.1 us")
 
+#: An option of both commands that compute the bound.
+leftover_option = click.option(
+    "--leftover",
+    type=click.IntRange(0, 65_536),
+    default=0,
+    show_default=True,
+    help="Bytes that credits from one host to another may leave over for small packets: 6152 for hosts of clearwayd.",
+)
+
 
 @click.command("buffers", epilog=EXAMPLES)
 @click.argument("topology", nargs=-1, required=True, metavar="TOPOLOGY [KEY=VALUE]...", type=NetworkWord())
@@ -84,13 +93,7 @@ TIME = TimeOrZero("time", TIMES, "5.1 us")
     show_default=True,
     help="How credits and signals travel, as `clearwayd host --control` says: in datagrams they have 132 B.",
 )
-@click.option(
-    "--leftover",
-    type=click.IntRange(0, 65_536),
-    default=0,
-    show_default=True,
-    help="Bytes that credits from one host to another may leave over for small packets: 6152 for hosts of clearwayd.",
-)
+@leftover_option
 @click.option(
     "--pairs",
     type=click.IntRange(0, 10_000_000),

@@ -9,6 +9,7 @@ import click
 
 from clearway import _clearway
 from clearway.command.names import Choice, NetworkWord
+from clearway.command.plan_buffers import leftover_option
 from clearway.command.shared import notes
 from clearway.plan import linux_tc, sonic
 from clearway.plan.limits import starting
@@ -38,13 +39,7 @@ ENDINGS = {"linux-tc": "sh", "sonic": "json"}
     type=click.IntRange(0, 10_000_000),
     help="Flows that start or end through one port, as for `plan buffers`, from which the data queue's limit comes.",
 )
-@click.option(
-    "--leftover",
-    type=click.IntRange(0, 65_536),
-    default=0,
-    show_default=True,
-    help="Bytes that credits from one host to another may leave over, as for `plan buffers`: 6152 with clearwayd.",
-)
+@leftover_option
 @click.option("--ecn", is_flag=True, help="linux-tc: mark data at K by RED (which the kernel must have).")
 @click.option(
     "--control",

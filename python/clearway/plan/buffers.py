@@ -27,8 +27,6 @@ PARTS = {
     "leftover": "left over",
     "sizes": "credit sizes",
 }
-#: Size of a credit in a UDP datagram on the wire, over both versions of IP.
-UDP_CREDIT = 132
 TIERS = {0: "host", 1: "tor", 2: "agg", 3: "core"}
 
 
@@ -95,8 +93,8 @@ def plan(scenario: _clearway.Scenario, **inputs: Any) -> Plan:
 
     Raises `ScenarioError` where there is no bound.
     """
-    if inputs.get("credit_sizes") is None:
-        inputs["credit_sizes"] = (UDP_CREDIT, UDP_CREDIT) if inputs.get("udp") else credit_sizes(scenario)
+    if inputs.get("credit_sizes") is None and not inputs.get("udp"):
+        inputs["credit_sizes"] = credit_sizes(scenario)
     try:
         found = _clearway.plan_buffers(scenario, **inputs)
     except ValueError as error:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from clearway.plan.buffers import UDP_CREDIT
 from clearway.plan.switches import Port
 
 #: EtherType of credits: one that IEEE 802 leaves to experiments.
@@ -19,6 +18,8 @@ ETHERTYPE = "0x88b5"
 #: Kind of a control frame that is a credit, the second byte behind the Ethernet header.
 CREDIT_KIND = 9
 OVERHEAD, MPU, QUANTUM = 24, 84, 1514
+#: Size of a credit in a UDP datagram on the wire, over both versions of IP.
+UDP_CREDIT = 132
 #: Places of a control frame's kind in a UDP datagram behind the Ethernet header, and preferences of filters.
 UDP_FILTERS = (("ip", "ip", 29, 5), ("ipv6", "ip6", 49, 7))
 #: tc counts buckets in whole microseconds, rounded down.

@@ -38,6 +38,38 @@ def enter(number: int) -> None:
         raise OSError(error, os.strerror(error))
 
 
+@contextmanager
+def echoing(server: Namespace, client: Namespace, address: str, port: int) -> Iterator[socket.socket]:
+    """A connection from a client to a server at this address, which sends back whatever comes.
+
+    Neither end waits to fill a segment (TCP_NODELAY).
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with (
+        open_socket(server, family, socket.SOCK_STREAM) as listener,
+        open_socket(client, family, socket.SOCK_STREAM) as near,
+    ):
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, port))
+        listener.listen()
+
+        def answer() -> None:
+            far, _ = listener.accept()
+            with far:
+                far.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                while data := far.recv(65536):
+                    far.sendall(data)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        near.settimeout(20.0)
+        near.connect((address, port))
+        near.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        yield near
+        near.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
 def open_socket(namespace: Namespace, family: int, kind: int, protocol: int = 0) -> socket.socket:
     """Makes a socket in a network namespace."""
     with inside(namespace):

@@ -41,9 +41,6 @@ pub struct Setup {
 const LOOK_EVERY: Span = Span::from_ms(50);
 /// The number of bytes of a packet that are copied to us if it cannot be stamped: more than the longest headers.
 const HEADERS: usize = 128;
-/// The largest time by which the datapath is told less than the time, to make up for a late wake-up: it does then what
-/// it would have done in time. At 1 Gbit/s this lets seven credits leave at once, which is what a switch has room for.
-const LATE_MAX: Span = Span::from_us(100);
 /// The longest time to the next timer for which segments that have passed wait for it, instead of waking the loop: while credits
 /// leave at this pace, each of them would otherwise cost a second wake-up, for the data that an earlier one brought.
 const SEEN_WITH_TIMER: Span = Span::from_us(200);
@@ -181,7 +178,7 @@ impl Driver {
 
     /// Handles timers in their order, each at its own time if that is not long past.
     fn timers(&mut self, datapath: &mut dyn Datapath, now: Time, actions: &mut Actions) {
-        let late_max = LATE_MAX.saturating_add(self.load.gather());
+        let late_max = self.load.late_max();
         for _ in 0..TIMERS {
             let due = datapath.next_timeout();
             if due > now {

@@ -16,6 +16,9 @@ const MANY_SEEN: u64 = 2;
 const MANY_SENT: u64 = 4;
 /// The time for which a timer waits for later ones then: a little more than the time between two credits at 100 Mbit/s.
 const GATHER: Span = Span::from_us(130);
+/// The time by which a wake-up may be late beside that. At 1 Gbit/s it lets seven credits leave at once, which is what a switch
+/// has room for.
+const LATE_MAX: Span = Span::from_us(100);
 
 /// The load of a loop.
 ///
@@ -78,6 +81,12 @@ impl Load {
         if self.many_sent && !self.is_high { GATHER } else { Span::ZERO }
     }
 
+    /// Returns the largest time by which the datapath is told less than the time, to make up for a late wake-up: it does
+    /// then what it would have done in time.
+    pub fn late_max(&self) -> Span {
+        LATE_MAX.saturating_add(self.gather())
+    }
+
     /// Returns the time for which the loop lets packets gather before the next round.
     pub fn pause(&self, now: Time) -> Span {
         if self.is_high { self.round_end.saturating_since(now) } else { Span::ZERO }
@@ -128,6 +137,8 @@ mod tests {
         {
             load.start_round(us(at), Counted { came: more, seen: 0, sent });
             assert_eq!(load.gather(), Span::from_us(gather), "at {at} us");
+            // A timer that waited for others is handled at its own time even if the wake-up is late too.
+            assert_eq!(load.late_max(), Span::from_us(100 + gather), "at {at} us");
         }
     }
 }

@@ -146,3 +146,15 @@ fn what_credits_leave_over_adds_its_bytes_at_each_port_and_the_wait_for_them_at_
         );
     }
 }
+
+#[test]
+fn credits_in_datagrams_take_132_of_1670_bytes_and_a_bucket_of_as_many_credits() {
+    let udp = Parameters::PAPER.in_datagrams();
+    let CreditShaping { credit, data, bucket, .. } = udp.shaping;
+    assert_eq!((credit, data, bucket), (132, 1538, 264));
+    assert_eq!((udp.credit_sizes, udp.control_frame), ((132, 132), 132));
+    // A bucket that is no whole number of credits keeps its share of one.
+    let shaping = CreditShaping { bucket: 210, ..CreditShaping::PAPER };
+    assert_eq!(Parameters { shaping, ..Parameters::PAPER }.in_datagrams().shaping.bucket, 330);
+    assert!(check(&udp).is_ok());
+}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import socket
 import statistics
-import threading
 import time
 from dataclasses import dataclass, replace
 
@@ -15,7 +13,7 @@ from clearway.testbed.experiments.applications import redis, serve_redis
 from clearway.testbed.network import Network, Shape
 from clearway.testbed.results import Cell, Results, Table
 from clearway.testbed.shares import CREDITED, UNDERNEATH
-from clearway.testbed.sockets import open_socket
+from clearway.testbed.sockets import echoing
 from clearway.testbed.variants import CUBIC, EXPRESSPASS, Variant
 
 #: The transports. The second one of ExpressPass spends a whole credit on each packet, as the paper has it.
@@ -71,24 +69,8 @@ def measure(cx: Context, variant: Variant) -> dict[str, Run]:
 def echoes(net: Network, count: int) -> list[float]:
     """The times of so many echoes between both hosts, with an idle time before each."""
     server, client = net.hosts
-    listener = open_socket(server.namespace, socket.AF_INET, socket.SOCK_STREAM)
-    with listener, open_socket(client.namespace, socket.AF_INET, socket.SOCK_STREAM) as near:
-        listener.bind((server.address, ECHO_PORT))
-        listener.listen()
-        near.settimeout(20.0)
-
-        def answer() -> None:
-            far, _ = listener.accept()
-            with far:
-                far.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                while data := far.recv(ECHO_BYTES):
-                    far.sendall(data)
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        near.connect((server.address, ECHO_PORT))
-        near.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        found = []
+    found = []
+    with echoing(server.namespace, client.namespace, server.address, ECHO_PORT) as near:
         for _ in range(count):
             began, left = time.perf_counter(), ECHO_BYTES
             near.sendall(bytes(left))
@@ -96,8 +78,6 @@ def echoes(net: Network, count: int) -> list[float]:
                 left -= len(near.recv(left))
             found.append(time.perf_counter() - began)
             time.sleep(ECHO_GAP_S)
-        near.shutdown(socket.SHUT_RDWR)
-        thread.join()
     return found
 
 

@@ -135,6 +135,12 @@ fn a_bridge_is_made_only_if_it_is_not_there_and_used_only_if_it_is() {
 }
 
 #[test]
+fn a_credit_in_a_datagram_has_the_size_that_the_planner_counts() {
+    let port = std::num::NonZeroU16::MIN;
+    assert_eq!(Carrier::Udp(port).credit_wire(), clearway_planner::buffers::UDP_FRAME);
+}
+
+#[test]
 fn a_switch_for_udp_leads_datagrams_of_both_versions_of_ip_to_the_classes_with_the_share_of_132_bytes() {
     let carrier = Carrier::Udp(std::num::NonZeroU16::new(1021).unwrap());
     let plan = planned(&Config { carrier, ..config() }, &present(nic())).unwrap();
