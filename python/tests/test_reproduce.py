@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -126,10 +126,29 @@ def quantities_in(text: str) -> list[float]:
     return [float(one.replace(",", "")) for one in re.findall(r"\d[\d,]*(?:\.\d+)?", text)]
 
 
-def stated(figure: reproduce.Figure) -> set[float]:
-    """The numbers that a figure may use in prose: of its paper's claims, of its docstring, of its scenarios."""
-    jobs = [job for scale in reproduce.SCALES for job in reproduce.jobs_at(figure, scale)]
-    parts = {json.dumps(dict(job.params)) for job in jobs}
+@dataclass(frozen=True)
+class Planned:
+    """A figure with its simulations at each scale."""
+
+    figure: reproduce.Figure
+    jobs: dict[str, list[Job]]
+
+
+@pytest.fixture(scope="module", params=sorted(reproduce.figures()))
+def planned(request: pytest.FixtureRequest) -> Planned:
+    """Each figure in turn, for all tests of it: to list the simulations takes as long as to check them."""
+    (figure,) = reproduce.find(request.param)
+    return Planned(figure, {scale: reproduce.jobs_at(figure, scale) for scale in reproduce.SCALES})
+
+
+def stated(planned: Planned) -> set[float]:
+    """The numbers that a figure may use in prose: of its paper's claims, of its docstring, of its scenarios.
+
+    The scenarios of `full` are those of `paper` with other seeds, which are among the parameters.
+    """
+    figure = planned.figure
+    parts = {json.dumps(dict(job.params)) for jobs in planned.jobs.values() for job in jobs}
+    jobs = [*planned.jobs["quick"], *planned.jobs["paper"]]
     parts |= {json.dumps({key: value for key, value in job.scenario.items() if key != "traffic"}) for job in jobs}
     parts |= {json.dumps(traffic)[:500] for job in jobs for traffic in job.scenario["traffic"][:5]}
     return {one for text in (figure.doc, claims_text(figure.paper), *parts) for one in quantities_in(text)}
@@ -142,12 +161,11 @@ def typed_by_hand(prose: str, known: set[float]) -> list[str]:
     return [text[max(0, at - 30) : at] + one for at, one in found if quantities_in(one)[0] not in known]
 
 
-@pytest.mark.parametrize("name", sorted(reproduce.figures()))
-def test_no_number_in_the_prose_of_a_figure_is_typed_by_hand(name: str) -> None:
+def test_no_number_in_the_prose_of_a_figure_is_typed_by_hand(planned: Planned) -> None:
     # docs/verdicts.md has the rule: what we measured is a name in braces.
-    (figure,) = reproduce.find(name)
-    assert figure.template.strip()
-    assert typed_by_hand(figure.template, stated(figure)) == []
+    template = planned.figure.template
+    assert template.strip()
+    assert typed_by_hand(template, stated(planned)) == []
 
 
 def test_a_number_typed_by_hand_is_found() -> None:
@@ -158,12 +176,9 @@ def test_a_number_typed_by_hand_is_found() -> None:
     assert typed_by_hand(prose, {2048.0, 98.0, 6.0}) == []
 
 
-@pytest.mark.parametrize("name", sorted(reproduce.figures()))
-def test_the_scenarios_of_a_figure_are_valid_and_all_different(name: str) -> None:
-    (figure,) = reproduce.find(name)
+def test_the_scenarios_of_a_figure_are_valid_and_all_different(planned: Planned) -> None:
     loaded = set()
-    for scale in reproduce.SCALES:
-        jobs = reproduce.jobs_at(figure, scale)
+    for scale, jobs in planned.jobs.items():
         assert len({json.dumps(dict(job.params)) for job in jobs}) == len(jobs)
         assert all(isinstance(job.scenario.get("seed", 1), int) for job in jobs)
         # Those of `full` are those of `paper` with other seeds, and a seed that is a number makes no scenario wrong. Of

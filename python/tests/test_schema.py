@@ -159,12 +159,12 @@ def test_what_the_schema_refuses_clearway_refuses(path: Path) -> None:
     )
     draw = random.Random(path.name)
     refused = 0
-    for _ in range(150):
+    for _ in range(50):
         mutant = changed(content, draw, words)
         found = faults(mutant)
         refused += bool(found)
         assert not found or is_refused(mutant), f"{found}\n{tomli_w.dumps(mutant)}"
-    assert refused > 50
+    assert refused > 15
 
 
 def test_the_command_prints_the_schema_or_writes_it(cli: Cli, tmp_path: Path) -> None:

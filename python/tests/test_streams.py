@@ -228,7 +228,13 @@ def plainly(call: list[str], folder: Path, **environment: str) -> subprocess.Com
     )
 
 
-@pytest.mark.parametrize("call", ANSWERS, ids=" ".join)
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(call, id=" ".join(call), marks=() if call in SOME or call[1:] != ["--help"] else pytest.mark.slow)
+        for call in ANSWERS
+    ],
+)
 def test_an_output_without_letters_beyond_ascii_gets_every_answer(call: list[str], with_results: Path) -> None:
     done = plainly(call, with_results)
     assert (done.returncode, done.stdout != "") == (0, True), done.stderr
