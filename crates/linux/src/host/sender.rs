@@ -1,5 +1,6 @@
 //! The sending side of a flow: packets that the kernel holds, and the gate that asks for credits and spends them.
 
+use super::bulk::BulkState;
 use super::counters::{Plain, Refusal};
 use super::held::HeldPackets;
 use super::leftover::SMALL_IDLE;
@@ -63,6 +64,8 @@ pub(super) struct SendFlow {
     ending: bool,
     /// What the flow knows of its small packets.
     pub small: Small,
+    /// What the flow knows of its bulk data.
+    pub bulk: BulkState,
     /// True if the receiver did not answer, and the host has not been told so.
     unanswered: bool,
     /// The time of the last input.
@@ -99,6 +102,7 @@ impl SendFlow {
             pace: Pace::default(),
             ending: false,
             small: Small::NONE,
+            bulk: BulkState::NONE,
             unanswered: false,
             used: now,
         }
@@ -114,6 +118,33 @@ impl SendFlow {
 
     pub fn state(&self) -> State {
         self.gate.state()
+    }
+
+    pub fn session(&self) -> u32 {
+        self.gate.session()
+    }
+
+    /// Returns true if scheduled data shall be ECN-capable.
+    pub fn wants_ecn(&self) -> bool {
+        self.ecn
+    }
+
+    /// Returns the numbers of the newest credits ([`Arrivals::newest`]).
+    pub fn arrived(&self) -> (u64, u64) {
+        self.arrivals.newest()
+    }
+
+    /// Records the numbers of credits that arrived in the kernel.
+    pub fn learn_arrivals(&mut self, highest: u64, seen: u64) {
+        self.arrivals.learn(highest, seen);
+    }
+
+    /// Records so many credits that the kernel took, the last one at `last`.
+    pub fn on_kernel_credits(&mut self, credits: u64, last: Time) {
+        self.on_sign(last.max(self.sign));
+        self.gap = last.saturating_since(self.last_credit) / credits.max(1);
+        self.last_credit = last.max(self.last_credit);
+        self.pace.skip(last);
     }
 
     /// Returns true if the flow has ended, and can be removed.
@@ -277,6 +308,9 @@ impl SendFlow {
             cx.counters.credited_packet(payload);
             self.small.is_seldom = false;
             cx.leftover.add(cx.settings.frame.saturating_sub(wire), cx.settings.leftover);
+            if self.bulk.on_used(control.session) && cx.settings.bulk && wire > cx.settings.frame / 2 {
+                self.begin_bulk(cx);
+            }
         } else {
             cx.counters.credits_wasted += 1;
             self.small.kept = Some((control.session, control.number));
@@ -318,6 +352,9 @@ impl SendFlow {
         if is_kept(self, cx) && cx.now >= self.gate.next_timeout() {
             self.gate.stay(cx.now);
             self.small.is_seldom = true;
+        }
+        if cx.now >= self.gate.next_timeout() && self.bulk.goes_on(cx.settings.gate.idle, cx.now) {
+            self.gate.on_data(cx.now);
         }
         if cx.now >= self.small.ask_at {
             self.small.ask_at = Time::MAX;
@@ -364,7 +401,8 @@ impl SendFlow {
 
     /// Returns the time at which the receiver has been silent for too long while data waits.
     fn silent_at(&self, settings: &SendSettings) -> Time {
-        if self.gate.state() != State::Receiving || self.held.backlog() == 0 {
+        let waits = self.held.backlog() > 0 || self.bulk.may_wait();
+        if self.gate.state() != State::Receiving || !waits {
             return Time::MAX;
         }
         let silence = match self.small.is_seldom {
@@ -388,7 +426,7 @@ impl SendFlow {
     }
 
     /// Sends the signal that is due.
-    fn settle(&mut self, cx: &mut SendCx<'_>) {
+    pub fn settle(&mut self, cx: &mut SendCx<'_>) {
         let has_credits = matches!(self.gate.state(), State::Receiving | State::RequestSent);
         if self.ending && self.held.is_empty() && has_credits && !self.mode.is_plain() {
             self.gate.stop(cx.now);
@@ -396,6 +434,9 @@ impl SendFlow {
         if let Some(signal) = self.gate.take_signal() {
             self.signal(signal, cx);
         }
+        let is_same =
+            self.gate.state() == State::Receiving && self.bulk.session() == Some(self.gate.session());
+        self.check_bulk(is_same && self.mode == Mode::Controlled, cx);
     }
 
     fn signal(&mut self, signal: Signal, cx: &mut SendCx<'_>) {
