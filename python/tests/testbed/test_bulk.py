@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from clearway.testbed import Daemon, Host, Network
+from clearway.testbed import Daemon, Host
 from clearway.testbed.exchange import Exchange
 from clearway.testbed.frames import CREDIT, Tap
 from clearway.testbed.loss import loss
@@ -96,7 +96,7 @@ def test_an_application_that_writes_now_and_then_is_asked_for_anew_each_time(bui
     # Thirty blocks with pauses of 20 ms; each takes 6 ms of the link, and a request takes one round trip.
     assert time.monotonic() - began < 31 * 0.02 + 2.0
     assert under_credits(daemons[0]) > 0.95
-    assert stats(daemons[0]).get("plain_flows_total{reason=\"silent\"}", 0) == 0
+    assert stats(daemons[0]).get('plain_flows_total{reason="silent"}', 0) == 0
 
 
 def test_data_that_is_lost_is_repeated_for_credits_of_its_own(build: Build) -> None:
@@ -124,7 +124,9 @@ def test_a_killed_daemon_leaves_no_connection_with_a_closed_window(build: Build,
     moving.wait_for(0.3)
     daemons[end].start()
     used = stats(daemons[0])["credits_used_total"]
-    wait_until(lambda: in_kernel(daemons[0]) > 500 and stats(daemons[0])["credits_used_total"] > used, "again", 5.0, 0.1)
+    wait_until(
+        lambda: in_kernel(daemons[0]) > 500 and stats(daemons[0])["credits_used_total"] > used, "again", 5.0, 0.1
+    )
     assert moving.wait().stall_s < STALL_S
 
 
@@ -213,7 +215,7 @@ def test_forged_and_replayed_credits_open_no_window(build: Build, forged: str) -
     assert sum(sent.get(f'refused_total{{reason="{reason}"}}', 0) for reason in reasons) > 100
     assert sent["credits_used_total"] <= came["credits_sent_total"]
     # Each packet names a credit, and none of them twice.
-    assert came.get("refused_total{reason=\"credit_number\"}", 0) < 20 + came["data_received_total"] / 100
+    assert came.get('refused_total{reason="credit_number"}', 0) < 20 + came["data_received_total"] / 100
 
 
 def test_conntrack_finds_no_packet_of_bulk_data_invalid(build: Build) -> None:
@@ -222,7 +224,7 @@ def test_conntrack_finds_no_packet_of_bulk_data_invalid(build: Build) -> None:
     try:
         for chain in ("INPUT", "OUTPUT"):
             one.run("iptables", "-w", "-A", chain, "-m", "conntrack", "--ctstate", "INVALID", "-j", "DROP")
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         pytest.skip(f"no conntrack: {error}")
     daemons = both(net.hosts, *BULK)
     assert between(net, SIZE).wait().stall_s < STALL_S

@@ -8,9 +8,9 @@
 //!
 //! The flow is taken back when its session ends, whatever ends that.
 
-use super::sender::SendFlow;
 use super::surroundings::{SendCx, SendSettings};
 use crate::datapath::{Bulk, Order, Released};
+use crate::wire::FlowKey;
 use clearway_units::{Span, Time};
 
 /// The credits of a session after which a flow is one of bulk data.
@@ -45,6 +45,11 @@ impl BulkState {
         self.is_on && self.kept == 0
     }
 
+    /// Returns true if the driver was asked to hand the flow over.
+    pub fn is_asked(&self) -> bool {
+        self.asked.is_some()
+    }
+
     /// Records that a credit of a session has released a packet. Returns true if the flow is one of bulk data from now on.
     pub fn on_used(&mut self, session: u32) -> bool {
         if self.warm.0 != session {
@@ -54,19 +59,39 @@ impl BulkState {
         self.warm.1 >= WARM && self.asked.is_none()
     }
 
-    /// Returns the session that was handed over, if one was.
-    pub fn session(&self) -> Option<u32> {
-        self.asked
+    /// Asks the driver to hand a flow over to the kernel.
+    pub fn begin(&mut self, bulk: Bulk, cx: &mut SendCx<'_>) {
+        let keep = keep(cx.settings);
+        (self.asked, self.keep) = (Some(bulk.session), keep);
+        cx.actions.orders.push(Order::Begin(Bulk { keep, ..bulk }));
     }
 
-    /// Records that the driver is asked to hand a session over, where `keep` credits may be kept.
-    pub fn begin(&mut self, session: u32, keep: u32) {
-        *self = BulkState { asked: Some(session), keep, ..*self };
+    /// Takes a flow back that was handed over, unless it still receives the credits of that session.
+    pub fn check(&mut self, flow: FlowKey, receives: Option<u32>, cx: &mut SendCx<'_>) {
+        if self.asked.is_some() && self.asked != receives {
+            *self = BulkState { keep: self.keep, left: self.left, ..BulkState::NONE };
+            cx.actions.orders.push(Order::End(flow));
+        }
     }
 
-    /// Records that the flow is taken back.
-    pub fn end(&mut self) {
-        *self = BulkState { asked: None, is_on: false, warm: (0, 0), kept: 0, ..*self };
+    /// Records what the flow did in the kernel. Returns false if it was taken back meanwhile: that was the last word on it, and what
+    /// was kept is left over.
+    pub fn on_released(&mut self, released: &Released, cx: &mut SendCx<'_>) -> bool {
+        let Released { credits, packets, wire, kept, .. } = *released;
+        let (frame, most) = (cx.settings.frame, cx.settings.leftover);
+        let rest = u64::from(frame).saturating_mul(packets).saturating_sub(wire).min(most.into());
+        cx.leftover.add(rest as u32, most);
+        if self.asked.is_none() {
+            cx.leftover.add(frame.saturating_mul(kept).min(most), most);
+            cx.counters.credits_wasted += u64::from(kept);
+            return false;
+        }
+        self.kept = kept;
+        self.is_on |= credits > 0;
+        if packets > 0 {
+            self.left = cx.now;
+        }
+        true
     }
 
     /// Returns true if credits without a packet are no reason to stop them: packets leave in the kernel, or would if TCP had any.
@@ -80,59 +105,4 @@ pub(super) fn keep(settings: &SendSettings) -> u32 {
     let frame = f64::from(settings.frame);
     let more = settings.rate.as_bps() as f64 / 8.0 * KEPT_FOR.as_secs_f64() / frame;
     settings.leftover / settings.frame.max(1) + more.ceil() as u32
-}
-
-impl SendFlow {
-    /// Asks the driver to hand the flow over to the kernel.
-    pub(super) fn begin_bulk(&mut self, cx: &mut SendCx<'_>) {
-        let (session, keep) = (self.session(), keep(cx.settings));
-        let (highest, seen) = self.arrived();
-        let bulk = Bulk {
-            flow: self.key(),
-            session,
-            cookie: self.cookie,
-            peer: self.mac,
-            ecn: self.wants_ecn(),
-            keep,
-            highest,
-            seen,
-        };
-        self.bulk.begin(session, keep);
-        cx.actions.orders.push(Order::Begin(bulk));
-    }
-
-    /// Takes the flow back if `goes_on` is false.
-    pub(super) fn check_bulk(&mut self, goes_on: bool, cx: &mut SendCx<'_>) {
-        if self.bulk.asked.is_some() && !goes_on {
-            self.bulk.end();
-            cx.actions.orders.push(Order::End(self.key()));
-        }
-    }
-
-    /// Handles what the flow did in the kernel.
-    pub(super) fn on_released(&mut self, released: &Released, cx: &mut SendCx<'_>) {
-        let Released { credits, packets, payload, wire, replayed, kept, last, highest, used, .. } = *released;
-        cx.counters.released(credits, packets, payload, replayed);
-        self.learn_arrivals(highest, used);
-        let frames = u64::from(cx.settings.frame).saturating_mul(packets);
-        let rest = frames.saturating_sub(wire).min(cx.settings.leftover.into());
-        cx.leftover.add(rest as u32, cx.settings.leftover);
-        if self.bulk.asked.is_none() {
-            // The last word on a flow that was taken back: what is kept is lost to it.
-            let worth = cx.settings.frame.saturating_mul(kept).min(cx.settings.leftover);
-            cx.leftover.add(worth, cx.settings.leftover);
-            cx.counters.credits_wasted += u64::from(kept);
-            return;
-        }
-        self.used = cx.now;
-        self.bulk.kept = kept;
-        if credits > 0 {
-            self.bulk.is_on = true;
-            self.on_kernel_credits(credits, last.min(cx.now));
-        }
-        if packets > 0 {
-            self.bulk.left = cx.now;
-        }
-        self.settle(cx);
-    }
 }

@@ -1,6 +1,6 @@
 //! The counters of a host.
 
-use crate::datapath::Metric;
+use crate::datapath::{Metric, Released};
 use clearway_units::Span;
 
 macro_rules! reasons {
@@ -150,14 +150,13 @@ impl Counters {
         self.credited_bytes += payload;
     }
 
-    /// Counts credits that the kernel took, the packets with so many bytes of payload that left there for one, and credits that it
-    /// refused since they came again.
-    pub fn released(&mut self, credits: u64, packets: u64, payload: u64, replayed: u64) {
-        self.credits_received += credits;
-        self.credits_used += packets;
-        self.released_packets += packets;
-        self.credited_bytes += payload;
-        self.refused[Refusal::Replayed as usize] += replayed;
+    /// Counts the credits of a flow that the kernel took, the packets that left there for one, and credits that came again.
+    pub fn released(&mut self, released: &Released) {
+        self.credits_received += released.credits;
+        self.credits_used += released.packets;
+        self.released_packets += released.packets;
+        self.credited_bytes += released.payload;
+        self.refused[Refusal::Replayed as usize] += released.replayed;
     }
 
     /// Counts a packet with so many bytes of payload that leaves without a credit.

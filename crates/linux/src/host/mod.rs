@@ -257,7 +257,7 @@ impl Host {
     }
 
     /// Forgets some of the flows without any packet for a long time.
-    fn sweep(&mut self, now: Time) {
+    fn sweep(&mut self, now: Time, actions: &mut Actions) {
         let age = self.config.params.age;
         let places = self.senders.places().max(self.receivers.places());
         let from = self.sweep_from;
@@ -269,7 +269,7 @@ impl Host {
             {
                 let key = flow.key();
                 self.counters.aged += 1;
-                self.remove_sender(&key);
+                self.remove_sender(&key, actions);
             }
             if let Some(flow) = self.receivers.get(slot)
                 && now.saturating_since(flow.used) >= age
@@ -420,15 +420,9 @@ impl Datapath for Host {
 
     fn handle_released(&mut self, released: &Released, now: Time, actions: &mut Actions) {
         let now = self.advance(now);
-        let Some(slot) = self.senders.find(&released.flow) else {
-            return self.counters.released(
-                released.credits,
-                released.packets,
-                released.payload,
-                released.replayed,
-            );
-        };
-        self.with_sender(slot, now, actions, |flow, cx| flow.on_released(released, cx));
+        self.counters.released(released);
+        let Some(slot) = self.senders.find(&released.flow) else { return };
+        self.with_sender(slot, now, actions, |flow, cx| sender::on_released(flow, released, cx));
     }
 
     fn release_all(&mut self, now: Time, actions: &mut Actions) {
@@ -456,7 +450,7 @@ impl Datapath for Host {
         self.signals.send(now, actions);
         self.send_credits(now, actions);
         if now >= self.sweep_at {
-            self.sweep(now);
+            self.sweep(now, actions);
         }
     }
 

@@ -8,7 +8,7 @@ use super::numbers::{Arrival, Arrivals};
 use super::pace::Pace;
 use super::small::{Flow, Small, small_of};
 use super::surroundings::{SendCx, SendSettings};
-use crate::datapath::{HeldId, Stamp, Verdict};
+use crate::datapath::{Bulk, HeldId, Released, Stamp, Verdict};
 use crate::wire::{Control, FlowKey, Kind, MacAddr};
 use clearway_proto::expresspass::{SenderGate, Signal, State};
 use clearway_units::{Span, Time};
@@ -118,33 +118,6 @@ impl SendFlow {
 
     pub fn state(&self) -> State {
         self.gate.state()
-    }
-
-    pub fn session(&self) -> u32 {
-        self.gate.session()
-    }
-
-    /// Returns true if scheduled data shall be ECN-capable.
-    pub fn wants_ecn(&self) -> bool {
-        self.ecn
-    }
-
-    /// Returns the numbers of the newest credits ([`Arrivals::newest`]).
-    pub fn arrived(&self) -> (u64, u64) {
-        self.arrivals.newest()
-    }
-
-    /// Records the numbers of credits that arrived in the kernel.
-    pub fn learn_arrivals(&mut self, highest: u64, seen: u64) {
-        self.arrivals.learn(highest, seen);
-    }
-
-    /// Records so many credits that the kernel took, the last one at `last`.
-    pub fn on_kernel_credits(&mut self, credits: u64, last: Time) {
-        self.on_sign(last.max(self.sign));
-        self.gap = last.saturating_since(self.last_credit) / credits.max(1);
-        self.last_credit = last.max(self.last_credit);
-        self.pace.skip(last);
     }
 
     /// Returns true if the flow has ended, and can be removed.
@@ -308,8 +281,11 @@ impl SendFlow {
             cx.counters.credited_packet(payload);
             self.small.is_seldom = false;
             cx.leftover.add(cx.settings.frame.saturating_sub(wire), cx.settings.leftover);
-            if self.bulk.on_used(control.session) && cx.settings.bulk && wire > cx.settings.frame / 2 {
-                self.begin_bulk(cx);
+            if cx.settings.bulk && wire > cx.settings.frame / 2 && self.bulk.on_used(control.session) {
+                let (highest, seen) = self.arrivals.newest();
+                let SendFlow { key: flow, cookie, mac: peer, ecn, .. } = *self;
+                let session = control.session;
+                self.bulk.begin(Bulk { flow, session, cookie, peer, ecn, keep: 0, highest, seen }, cx);
             }
         } else {
             cx.counters.credits_wasted += 1;
@@ -426,7 +402,7 @@ impl SendFlow {
     }
 
     /// Sends the signal that is due.
-    pub fn settle(&mut self, cx: &mut SendCx<'_>) {
+    fn settle(&mut self, cx: &mut SendCx<'_>) {
         let has_credits = matches!(self.gate.state(), State::Receiving | State::RequestSent);
         if self.ending && self.held.is_empty() && has_credits && !self.mode.is_plain() {
             self.gate.stop(cx.now);
@@ -434,9 +410,8 @@ impl SendFlow {
         if let Some(signal) = self.gate.take_signal() {
             self.signal(signal, cx);
         }
-        let is_same =
-            self.gate.state() == State::Receiving && self.bulk.session() == Some(self.gate.session());
-        self.check_bulk(is_same && self.mode == Mode::Controlled, cx);
+        let receives = self.gate.state() == State::Receiving && self.mode == Mode::Controlled;
+        self.bulk.check(self.key, receives.then_some(self.gate.session()), cx);
     }
 
     fn signal(&mut self, signal: Signal, cx: &mut SendCx<'_>) {
@@ -486,6 +461,23 @@ fn is_too_slow(flow: &SendFlow, settings: &SendSettings) -> bool {
 /// Lets the first packet of a flow leave for what credits have left over, since it is the flow's turn.
 pub(super) fn take_turn(flow: &mut SendFlow, cx: &mut SendCx<'_>) {
     with_small(flow, cx, Small::take_turn);
+    flow.settle(cx);
+}
+
+/// Handles what the bulk data of a flow did in the kernel.
+pub(super) fn on_released(flow: &mut SendFlow, released: &Released, cx: &mut SendCx<'_>) {
+    flow.arrivals.learn(released.highest, released.used);
+    if !flow.bulk.on_released(released, cx) {
+        return;
+    }
+    flow.used = cx.now;
+    if released.credits > 0 {
+        let last = released.last.min(cx.now);
+        flow.on_sign(last.max(flow.sign));
+        flow.gap = last.saturating_since(flow.last_credit) / released.credits;
+        flow.last_credit = last.max(flow.last_credit);
+        flow.pace.skip(last);
+    }
     flow.settle(cx);
 }
 

@@ -4,6 +4,7 @@
 //! and no packet of its flow is held. [`Pass::allow`] sets allowances, and [`Pass::tally`] tells what left.
 
 mod bulk;
+mod hash;
 mod memory;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use aya::maps::Map;
 use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
 use aya::programs::{LinkOrder, Program, TcAttachType};
 use bulk::Bulks;
+use hash::{PROBES, mixed, of_address, words};
 use memory::{FLOWS, HOSTS, HostPlace, Shared, Table};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
@@ -29,8 +31,6 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// The compiled program.
 const OBJECT: &[u8] = include_bytes!("../../bpf/pass.bpf.o");
-/// The places, one after the other, of which a host takes a free one. The program looks at as many.
-const PROBES: usize = 4;
 /// The folder in which systemd mounts the file system of BPF.
 const BPF_FOLDER: &str = "/sys/fs/bpf";
 
@@ -345,28 +345,8 @@ fn own_folder(folder: &Path) -> Result<Option<PathBuf>, String> {
     Ok(Some(folder))
 }
 
-/// Returns an address as four words of the header, with zeroes behind one of IPv4.
-fn words(address: IpAddr) -> [u32; 4] {
-    let mut bytes = [0; 16];
-    match address {
-        IpAddr::V4(address) => bytes[..4].copy_from_slice(&address.octets()),
-        IpAddr::V6(address) => bytes = address.octets(),
-    }
-    let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    [word(0), word(4), word(8), word(12)]
-}
-
 fn write_address(place: &HostPlace, address: IpAddr) {
     place.address.iter().zip(words(address)).for_each(|(to, word)| to.store(word, Relaxed));
-}
-
-/// The hash of the program.
-fn mixed(hash: u32, word: u32) -> u32 {
-    (hash ^ word).wrapping_mul(0x9e37_79b1)
-}
-
-fn of_address(address: IpAddr) -> u32 {
-    words(address).into_iter().fold(0, mixed)
 }
 
 /// Returns the first place that a host may have.

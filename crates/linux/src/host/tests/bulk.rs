@@ -229,6 +229,23 @@ fn a_flow_that_ends_or_a_nic_that_goes_down_takes_the_flow_back() {
 }
 
 #[test]
+fn a_flow_that_is_forgotten_is_taken_back() {
+    let mut net = net();
+    net.open(0, 1, 1000, MANY);
+    net.run_for(ms(200));
+    // The kernel keeps a credit, none comes any more, and TCP has no data.
+    net.nodes[0].sources[0].left = 0;
+    net.nodes[1].host = None;
+    let released = Released { kept: 1, credits: 1, ..nothing(key(0, 1, 1000)) };
+    net.input(0, |host, now, actions| {
+        host.handle_released(&Released { last: now, ..released }, now, actions);
+    });
+    net.run_for(Span::from_secs(70));
+    assert!(!net.nodes[0].bulks.is_on(&key(0, 1, 1000)));
+    assert_eq!(net.host(0).senders.len(), 0);
+}
+
+#[test]
 fn a_driver_that_cannot_hand_a_flow_over_leaves_it_as_it_was() {
     let mut net = net();
     net.nodes[0].bulks.is_unable = true;

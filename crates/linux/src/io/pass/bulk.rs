@@ -6,8 +6,9 @@
 #[cfg(test)]
 mod tests;
 
+use super::hash::{PROBES, mixed, words};
 use super::memory::{self, BULKS, BulkPlace, KEPT, Shared};
-use super::{PROBES, mixed, words};
+
 use crate::datapath::{Bulk, Released};
 use crate::io::diag::{Connection, Diagnosis};
 use crate::io::error::IoError;
