@@ -17,7 +17,8 @@ SOURCES = sorted(BPF.glob("*.bpf.c"))
 def test_a_compiled_program_is_of_its_source(source: Path) -> None:
     object_ = source.with_suffix(".o")
     recorded = object_.with_name(object_.name + ".source").read_text().strip()
-    text = (BPF / "kernel.h").read_bytes() + source.read_bytes()
+    headers = b"".join(path.read_bytes() for path in sorted(BPF.glob("*.h")))
+    text = headers + source.read_bytes()
     assert hashlib.sha256(text).hexdigest() == recorded, f"{source.name} changed; run `make bpf`"
 
 

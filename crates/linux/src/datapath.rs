@@ -4,7 +4,7 @@
 //! happens, with the time, and carries out the [`Actions`] that it asks for. All times come from a clock that never
 //! jumps and starts at zero with the driver.
 
-use crate::wire::{MacAddr, Segment};
+use crate::wire::{FlowKey, MacAddr, Segment};
 use clearway_units::Time;
 use std::fmt;
 use std::net::IpAddr;
@@ -56,6 +56,63 @@ pub struct Actions {
     /// The bytes on the wire that small packets to a host may spend in the kernel from now on, without being held. A driver
     /// without a path in the kernel is asked for none.
     pub allowances: Vec<(IpAddr, i64)>,
+    /// The flows whose bulk data shall leave in the kernel from now on, or no more.
+    pub orders: Vec<Order>,
+}
+
+/// What becomes of the bulk data of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// It waits in its socket, and the kernel turns credits into room in the window of TCP. A driver that can't do so leaves it as it is.
+    Begin(Bulk),
+    /// It is held as before.
+    End(FlowKey),
+}
+
+/// A flow whose bulk data shall leave in the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bulk {
+    /// The flow.
+    pub flow: FlowKey,
+    /// What its credits must have: session, cookie, and the Ethernet address from which they come.
+    pub session: u32,
+    /// The cookie.
+    pub cookie: u64,
+    /// The Ethernet address.
+    pub peer: MacAddr,
+    /// If true, scheduled data takes part in ECN.
+    pub ecn: bool,
+    /// The credits that are kept at most while TCP has no data.
+    pub keep: u32,
+    /// The highest number of a credit so far, and a bit for it and each of the 63 before that have arrived.
+    pub highest: u64,
+    /// The bits.
+    pub seen: u64,
+}
+
+/// What a flow did in the kernel since it was told of last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Released {
+    /// The flow.
+    pub flow: FlowKey,
+    /// The credits that the kernel took.
+    pub credits: u64,
+    /// The packets that left for one.
+    pub packets: u64,
+    /// Their payload in bytes.
+    pub payload: u64,
+    /// Their bytes on the wire.
+    pub wire: u64,
+    /// The credits that came again, and were refused.
+    pub replayed: u64,
+    /// The credits that are kept now. Those of a flow that has left the kernel are gone.
+    pub kept: u32,
+    /// The time of the last credit.
+    pub last: Time,
+    /// The highest number of a credit so far, and a bit for it and each of the 63 before that the kernel took.
+    pub highest: u64,
+    /// The bits.
+    pub used: u64,
 }
 
 /// Small packets to a host that left in the kernel, for an allowance.
@@ -117,6 +174,7 @@ impl Actions {
         self.verdicts.clear();
         self.frames.clear();
         self.allowances.clear();
+        self.orders.clear();
     }
 }
 
@@ -145,6 +203,9 @@ pub trait Datapath {
 
     /// Handles what left in the kernel for an allowance.
     fn handle_passed(&mut self, passed: &Passed, now: Time, actions: &mut Actions);
+
+    /// Handles what the bulk data of a flow did in the kernel.
+    fn handle_released(&mut self, released: &Released, now: Time, actions: &mut Actions);
 
     /// Asks for a verdict on every packet that is held, because the datapath ends or the NIC went down: they
     /// leave as they are.

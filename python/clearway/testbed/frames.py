@@ -17,6 +17,8 @@ from clearway.testbed.network import Host
 from clearway.testbed.sockets import open_socket
 
 ETHERTYPE = 0x88B5
+#: The number by which a packet socket names every EtherType (`ETH_P_ALL`).
+EVERY_TYPE = 3
 #: Versions of the format, of flows over IPv4 and over IPv6.
 VERSION, VERSION_IPV6 = 2, 3
 REQUEST, STOP, ACCEPT, STOPPED, CREDIT, CNP = 4, 5, 6, 7, 9, 10
@@ -96,11 +98,15 @@ def mac(text: str) -> bytes:
 
 
 class Tap:
-    """A packet socket at the NIC of a host."""
+    """A packet socket at the NIC of a host.
 
-    def __init__(self, host: Host) -> None:
-        self._socket = open_socket(host.namespace, socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
-        self._socket.bind((host.device, ETHERTYPE))
+    With `first` it sees frames before any program in the kernel, such as credits that the kernel takes.
+    """
+
+    def __init__(self, host: Host, *, first: bool = False) -> None:
+        ethertype = EVERY_TYPE if first else ETHERTYPE
+        self._socket = open_socket(host.namespace, socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ethertype))
+        self._socket.bind((host.device, ethertype))
 
     def __enter__(self) -> Tap:
         return self
@@ -129,7 +135,7 @@ class Tap:
             if select.select([self._socket], [], [], left)[0]:
                 frame = self._socket.recv(2048)
                 is_long = len(frame) > 15 and frame[14] == VERSION_IPV6 and frame[15] != CREDIT
-                if len(frame) >= (84 if is_long else 60):
+                if frame[12:14] == ETHERTYPE.to_bytes(2, "big") and len(frame) >= (84 if is_long else 60):
                     yield Control.of_bytes(frame)
 
     def first(self, kind: int, seconds: float = 5.0) -> Control:

@@ -72,6 +72,8 @@ pub struct HostConfig {
     pub carrier: Carrier,
     /// True if small packets may leave in the kernel, so that the driver is told what they may spend.
     pub kernel_path: bool,
+    /// True if bulk data may leave in the kernel too.
+    pub bulk_path: bool,
     /// The transport with its parameters, made by [`HostConfig::transport`].
     pub transport: AnyTransport,
     /// The other settings.
@@ -277,6 +279,7 @@ mod tests {
             mtu: 1500,
             carrier: Carrier::Ethernet,
             kernel_path: false,
+            bulk_path: false,
             transport: HostConfig::transport(name).unwrap(),
             params: HostParams::default(),
         }

@@ -1,6 +1,6 @@
 //! The counters of a host.
 
-use crate::datapath::Metric;
+use crate::datapath::{Metric, Released};
 use clearway_units::Span;
 
 macro_rules! reasons {
@@ -115,6 +115,8 @@ pub(super) struct Counters {
     pub leftover_packets: u64,
     /// Packets among them that left in the kernel, without being held.
     pub passed_packets: u64,
+    /// Packets that left for a credit in the kernel, without being held.
+    pub released_packets: u64,
     /// Credits that were not sent, since the other host has enough for its small packets.
     pub credits_spared: u64,
     refused: [u64; Refusal::LABELS.len()],
@@ -146,6 +148,15 @@ impl Counters {
         self.leftover_packets += packets;
         self.passed_packets += packets;
         self.credited_bytes += payload;
+    }
+
+    /// Counts the credits of a flow that the kernel took, the packets that left there for one, and credits that came again.
+    pub fn released(&mut self, released: &Released) {
+        self.credits_received += released.credits;
+        self.credits_used += released.packets;
+        self.released_packets += released.packets;
+        self.credited_bytes += released.payload;
+        self.refused[Refusal::Replayed as usize] += released.replayed;
     }
 
     /// Counts a packet with so many bytes of payload that leaves without a credit.
@@ -197,6 +208,8 @@ impl Counters {
         one("credits_sent_total", "Credits that left.", self.credits_sent as f64);
         one("credits_received_total", "Credits that arrived.", self.credits_received as f64);
         one("credits_used_total", "Credits that released a packet.", self.credits_used as f64);
+        let help = "Packets of bulk data that left for a credit in the kernel, without being held.";
+        one("released_packets_total", help, self.released_packets as f64);
         let help = "Credits that were not sent, since the other host has enough for its small packets.";
         one("credits_spared_total", help, self.credits_spared as f64);
         let help = "Small packets that left for what credits had left over.";

@@ -17,6 +17,8 @@
 //! **Small packets** of at most half a frame may leave for what credits of the same host have left over (`leftover`), which the paper
 //! does not have: a credit pays for a full frame, and one small packet for each credit is a tenth of what a link carries.
 //!
+//! **Bulk data** of a flow that has had some credits waits in its socket instead, and leaves in the kernel (`bulk`).
+//!
 //! **Requests** ride beside the SYN, and leave whenever data waits and no credits come. TCP small queues hand the kernel
 //! few packets at a time, so the time after which a sender stops its credits is longer than in the simulator
 //! (`idle_timeout`, 2 ms), and so is that of a repetition (`retry`, 1 ms), which must cover wake-ups of the other daemon.
@@ -30,6 +32,7 @@
 //! flow. Flows are bounded in all and per host, and those that have sent no data get few credits. Each refusal is
 //! counted with its reason.
 
+mod bulk;
 mod config;
 mod counters;
 mod credits;
@@ -52,7 +55,7 @@ mod trickle;
 
 pub use config::{ConfigError, HostConfig, HostParams, TRANSPORTS};
 
-use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Verdict};
+use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Released, Verdict};
 use crate::wire::{Carrier, Control, ControlError, Kind, MacAddr, Segment};
 use clearway_proto::expresspass::State;
 use clearway_proto::{AnyTransport, mix};
@@ -132,6 +135,7 @@ impl Host {
             held_max: u64::from(params.held_max),
             leftover: params.leftover,
             frame: framing.wire_max(),
+            bulk: config.bulk_path,
             ask_again: params.ask_again,
             unknown_wait: params.unknown_wait,
             unknown_rtts: params.unknown_rtts,
@@ -253,7 +257,7 @@ impl Host {
     }
 
     /// Forgets some of the flows without any packet for a long time.
-    fn sweep(&mut self, now: Time) {
+    fn sweep(&mut self, now: Time, actions: &mut Actions) {
         let age = self.config.params.age;
         let places = self.senders.places().max(self.receivers.places());
         let from = self.sweep_from;
@@ -265,7 +269,7 @@ impl Host {
             {
                 let key = flow.key();
                 self.counters.aged += 1;
-                self.remove_sender(&key);
+                self.remove_sender(&key, actions);
             }
             if let Some(flow) = self.receivers.get(slot)
                 && now.saturating_since(flow.used) >= age
@@ -414,6 +418,13 @@ impl Datapath for Host {
         }
     }
 
+    fn handle_released(&mut self, released: &Released, now: Time, actions: &mut Actions) {
+        let now = self.advance(now);
+        self.counters.released(released);
+        let Some(slot) = self.senders.find(&released.flow) else { return };
+        self.with_sender(slot, now, actions, |flow, cx| sender::on_released(flow, released, cx));
+    }
+
     fn release_all(&mut self, now: Time, actions: &mut Actions) {
         let now = self.advance(now);
         for slot in 0..self.senders.places() {
@@ -439,7 +450,7 @@ impl Datapath for Host {
         self.signals.send(now, actions);
         self.send_credits(now, actions);
         if now >= self.sweep_at {
-            self.sweep(now);
+            self.sweep(now, actions);
         }
     }
 

@@ -95,6 +95,22 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
+    /// Returns the highest number, and a bit for it and each of the 63 before that have arrived.
+    pub fn newest(&self) -> (u64, u64) {
+        (self.highest, self.seen)
+    }
+
+    /// Records that the numbers have arrived elsewhere that [`Arrivals::newest`] would tell there.
+    pub fn learn(&mut self, highest: u64, seen: u64) {
+        let shifted = |seen: u64, by: u64| if by < 64 { seen << by } else { 0 };
+        if highest >= self.highest {
+            self.seen = seen | shifted(self.seen, highest - self.highest);
+            self.highest = highest;
+        } else {
+            self.seen |= shifted(seen, self.highest - highest);
+        }
+    }
+
     /// Records a credit, where `present` is the session that the sender asked for last.
     ///
     /// Numbers rise over all sessions of one receiver. A receiver that was started again begins anew, in a new session.

@@ -19,6 +19,11 @@ pub(super) struct Pace {
 }
 
 impl Pace {
+    /// Records that credits came meanwhile, the last one now, of which no packet here has any.
+    pub fn skip(&mut self, now: Time) {
+        self.last = self.last.max(now);
+    }
+
     /// Records a credit of a session.
     pub fn on_credit(&mut self, session: u32, now: Time) {
         if session != self.session || self.credits == 0 {

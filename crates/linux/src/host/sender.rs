@@ -1,5 +1,6 @@
 //! The sending side of a flow: packets that the kernel holds, and the gate that asks for credits and spends them.
 
+use super::bulk::BulkState;
 use super::counters::{Plain, Refusal};
 use super::held::HeldPackets;
 use super::leftover::SMALL_IDLE;
@@ -7,7 +8,7 @@ use super::numbers::{Arrival, Arrivals};
 use super::pace::Pace;
 use super::small::{Flow, Small, small_of};
 use super::surroundings::{SendCx, SendSettings};
-use crate::datapath::{HeldId, Stamp, Verdict};
+use crate::datapath::{Bulk, HeldId, Released, Stamp, Verdict};
 use crate::wire::{Control, FlowKey, Kind, MacAddr};
 use clearway_proto::expresspass::{SenderGate, Signal, State};
 use clearway_units::{Span, Time};
@@ -63,6 +64,8 @@ pub(super) struct SendFlow {
     ending: bool,
     /// What the flow knows of its small packets.
     pub small: Small,
+    /// What the flow knows of its bulk data.
+    pub bulk: BulkState,
     /// True if the receiver did not answer, and the host has not been told so.
     unanswered: bool,
     /// The time of the last input.
@@ -99,6 +102,7 @@ impl SendFlow {
             pace: Pace::default(),
             ending: false,
             small: Small::NONE,
+            bulk: BulkState::NONE,
             unanswered: false,
             used: now,
         }
@@ -277,6 +281,12 @@ impl SendFlow {
             cx.counters.credited_packet(payload);
             self.small.is_seldom = false;
             cx.leftover.add(cx.settings.frame.saturating_sub(wire), cx.settings.leftover);
+            if cx.settings.bulk && wire > cx.settings.frame / 2 && self.bulk.on_used(control.session) {
+                let (highest, seen) = self.arrivals.newest();
+                let SendFlow { key: flow, cookie, mac: peer, ecn, .. } = *self;
+                let session = control.session;
+                self.bulk.begin(Bulk { flow, session, cookie, peer, ecn, keep: 0, highest, seen }, cx);
+            }
         } else {
             cx.counters.credits_wasted += 1;
             self.small.kept = Some((control.session, control.number));
@@ -318,6 +328,9 @@ impl SendFlow {
         if is_kept(self, cx) && cx.now >= self.gate.next_timeout() {
             self.gate.stay(cx.now);
             self.small.is_seldom = true;
+        }
+        if cx.now >= self.gate.next_timeout() && self.bulk.goes_on(cx.settings.gate.idle, cx.now) {
+            self.gate.on_data(cx.now);
         }
         if cx.now >= self.small.ask_at {
             self.small.ask_at = Time::MAX;
@@ -364,7 +377,8 @@ impl SendFlow {
 
     /// Returns the time at which the receiver has been silent for too long while data waits.
     fn silent_at(&self, settings: &SendSettings) -> Time {
-        if self.gate.state() != State::Receiving || self.held.backlog() == 0 {
+        let waits = self.held.backlog() > 0 || self.bulk.may_wait();
+        if self.gate.state() != State::Receiving || !waits {
             return Time::MAX;
         }
         let silence = match self.small.is_seldom {
@@ -396,6 +410,8 @@ impl SendFlow {
         if let Some(signal) = self.gate.take_signal() {
             self.signal(signal, cx);
         }
+        let receives = self.gate.state() == State::Receiving && self.mode == Mode::Controlled;
+        self.bulk.check(self.key, receives.then_some(self.gate.session()), cx);
     }
 
     fn signal(&mut self, signal: Signal, cx: &mut SendCx<'_>) {
@@ -445,6 +461,23 @@ fn is_too_slow(flow: &SendFlow, settings: &SendSettings) -> bool {
 /// Lets the first packet of a flow leave for what credits have left over, since it is the flow's turn.
 pub(super) fn take_turn(flow: &mut SendFlow, cx: &mut SendCx<'_>) {
     with_small(flow, cx, Small::take_turn);
+    flow.settle(cx);
+}
+
+/// Handles what the bulk data of a flow did in the kernel.
+pub(super) fn on_released(flow: &mut SendFlow, released: &Released, cx: &mut SendCx<'_>) {
+    flow.arrivals.learn(released.highest, released.used);
+    if !flow.bulk.on_released(released, cx) {
+        return;
+    }
+    flow.used = cx.now;
+    if released.credits > 0 {
+        let last = released.last.min(cx.now);
+        flow.on_sign(last.max(flow.sign));
+        flow.gap = last.saturating_since(flow.last_credit) / released.credits;
+        flow.last_credit = last.max(flow.last_credit);
+        flow.pace.skip(last);
+    }
     flow.settle(cx);
 }
 

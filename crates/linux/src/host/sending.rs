@@ -7,7 +7,7 @@ use super::peers::Runs;
 use super::sender::{Mode, SendFlow, first_small, take_turn};
 use super::surroundings::SendCx;
 use super::table::Slot;
-use crate::datapath::Actions;
+use crate::datapath::{Actions, Order};
 use crate::wire::{Carrier, Control, FlowKey, Kind, MacAddr, Segment};
 use clearway_units::Time;
 use std::net::IpAddr;
@@ -72,7 +72,7 @@ impl Host {
             peer.is_silent(self.config.params.ask_again, now);
         }
         if flow.is_over() {
-            self.remove_sender(&key);
+            self.remove_sender(&key, actions);
         } else {
             let at = flow.next_timer(&self.send);
             self.senders.set_timer(slot, at);
@@ -98,8 +98,12 @@ impl Host {
         }
     }
 
-    pub(super) fn remove_sender(&mut self, key: &FlowKey) {
+    pub(super) fn remove_sender(&mut self, key: &FlowKey, actions: &mut Actions) {
         let Some(flow) = self.senders.remove(key) else { return };
+        if flow.bulk.is_asked() {
+            // Nobody else would give its window back.
+            actions.orders.push(Order::End(*key));
+        }
         if key.is_ipv6() {
             self.cookies.remove(&flow.cookie);
         }

@@ -21,6 +21,8 @@ pub(super) struct SendSettings {
     /// The most bytes that credits leave over, and the bytes on the wire for which a credit pays.
     pub leftover: u32,
     pub frame: u32,
+    /// True if bulk data may leave in the kernel.
+    pub bulk: bool,
     pub ask_again: Span,
     pub unknown_wait: Span,
     pub unknown_rtts: f64,

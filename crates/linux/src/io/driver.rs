@@ -9,7 +9,7 @@ use super::pass::Pass;
 use super::queue::Queue;
 use super::supervisor::{Next, Supervisor};
 use super::sys::{self, Priority};
-use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Verdict};
+use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Released, Verdict};
 use crate::wire::{Carrier, Segment};
 use clearway_units::{Span, Time};
 use nix::errno::Errno;
@@ -35,6 +35,8 @@ pub struct Setup {
     pub priority: Priority,
     /// The name of the program that lets small packets leave in the kernel ([`Pass`]), if one is loaded.
     pub pass: Option<PathBuf>,
+    /// True if that has bulk data leave in the kernel too.
+    pub bulk: bool,
 }
 
 /// The time between two looks of the supervisor and at the link.
@@ -112,7 +114,14 @@ impl Driver {
         let result = self.run(datapath, supervisor, &mut actions);
         datapath.release_all(self.now(), &mut actions);
         self.carry_out(&mut actions);
+        let start = self.start();
+        self.pass.iter_mut().for_each(|pass| pass.end(start));
         result
+    }
+
+    /// Returns the time of the clock at which the driver was opened, in nanoseconds.
+    fn start(&self) -> u64 {
+        self.start.tv_sec().max(0) as u64 * 1_000_000_000 + self.start.tv_nsec() as u64
     }
 
     /// Returns the time since the driver was opened, of a clock that never jumps.
@@ -141,7 +150,9 @@ impl Driver {
                     self.carry_out(actions);
                 }
                 up = is_up;
+                let clock = self.start() + now.as_ps() / 1_000;
                 if let Some(pass) = &mut self.pass {
+                    pass.live(clock);
                     pass.look();
                 }
                 if supervisor.look(&Watched { datapath, driver: self }, now) == Next::Stop {
@@ -160,8 +171,10 @@ impl Driver {
             now = self.now();
             let came = self.frames.received + self.sniffer.seen + self.queue.counters.held;
             self.load.start_round(now, Counted { came, seen: self.sniffer.seen, sent: self.frames.sent });
+            let start = self.start();
             if let Some(pass) = &mut self.pass {
                 pass.tally(|passed| datapath.handle_passed(&passed, now, actions));
+                pass.tally_bulk(start, |released| datapath.handle_released(&released, now, actions));
             }
             self.timers(datapath, now, actions);
             if self.packets(datapath, now, ready, actions)? {
@@ -282,8 +295,10 @@ impl Driver {
             }
         }
         self.queue.flush();
+        let start = self.start();
         if let Some(pass) = &mut self.pass {
             pass.on_left();
+            pass.order(&actions.orders, start);
             actions.allowances.iter().for_each(|(to, bytes)| pass.allow(*to, *bytes));
         }
         self.frames.send(&actions.frames);
@@ -360,6 +375,10 @@ impl Datapath for Watched<'_> {
 
     fn handle_passed(&mut self, passed: &Passed, now: Time, actions: &mut Actions) {
         self.datapath.handle_passed(passed, now, actions);
+    }
+
+    fn handle_released(&mut self, released: &Released, now: Time, actions: &mut Actions) {
+        self.datapath.handle_released(released, now, actions);
     }
 
     fn release_all(&mut self, now: Time, actions: &mut Actions) {

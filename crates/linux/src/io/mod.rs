@@ -6,6 +6,7 @@
 
 mod bpf;
 mod check;
+mod diag;
 mod driver;
 mod error;
 mod filter;
@@ -31,7 +32,7 @@ pub use filter::Holds;
 pub use netns::netns_cookie;
 pub use nic::{LinkState, Nic};
 pub use offload::Offload;
-pub use pass::Pass;
+pub use pass::{Leaves, Pass};
 pub use port::PortSocket;
 pub use rules::{ip6tables, rules};
 pub use supervisor::{Next, Supervisor};

@@ -3,15 +3,23 @@
 //! The program stands before NFQUEUE, as a match of iptables. It lets a small packet leave at once if its host has an allowance for it
 //! and no packet of its flow is held. [`Pass::allow`] sets allowances, and [`Pass::tally`] tells what left.
 
+mod bulk;
+mod hash;
 mod memory;
 #[cfg(test)]
 mod tests;
 
-use crate::datapath::{HeldId, Passed};
+use super::error::IoError;
+use super::nic::Nic;
+use crate::datapath::{HeldId, Order, Passed, Released};
 use crate::wire::Segment;
+use aya::Ebpf;
 use aya::maps::Map;
-use aya::programs::Program;
-use memory::{FLOWS, HOSTS, HostPlace, Shared};
+use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
+use aya::programs::{LinkOrder, Program, TcAttachType};
+use bulk::Bulks;
+use hash::{PROBES, mixed, of_address, words};
+use memory::{FLOWS, HOSTS, HostPlace, Shared, Table};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use std::collections::{BTreeMap, HashMap};
@@ -23,14 +31,12 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// The compiled program.
 const OBJECT: &[u8] = include_bytes!("../../bpf/pass.bpf.o");
-/// The places, one after the other, of which a host takes a free one. The program looks at as many.
-const PROBES: usize = 4;
 /// The folder in which systemd mounts the file system of BPF.
 const BPF_FOLDER: &str = "/sys/fs/bpf";
 
 /// The program in the kernel, and its table in memory that is shared with it.
 pub struct Pass {
-    shared: Shared,
+    shared: Shared<Table>,
     /// The hosts that have a place.
     hosts: BTreeMap<IpAddr, Place>,
     /// The value of `passed` at the last tally.
@@ -45,7 +51,25 @@ pub struct Pass {
     astray: Vec<(u16, u32)>,
     /// The name of the program in the file system of BPF, until the rule has it.
     pin: Option<Pin>,
+    /// The flows whose bulk data leaves in the kernel, or why it can't, if it shall.
+    bulks: Option<Result<Bulks, String>>,
+    /// The programs at the NIC, which are gone with this.
+    _links: Vec<SchedClassifierLink>,
 }
+
+/// The packets that leave in the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaves<'a> {
+    /// The most bytes on the wire of a small packet.
+    pub small: u32,
+    /// The most bytes on the wire of a packet that a credit pays for.
+    pub frame: u32,
+    /// The NIC through which bulk data leaves in the kernel too, if it shall.
+    pub bulk: Option<&'a str>,
+}
+
+/// The time for which the daemon is taken to live after each look.
+const ALIVE_NS: u64 = 1_000_000_000;
 
 /// What is known of a host in the table.
 #[derive(Clone, Copy, Debug)]
@@ -76,22 +100,10 @@ impl Drop for Pin {
 }
 
 impl Pass {
-    /// Loads the program, for small packets of at most `small` bytes on the wire, and gives it a name that no other daemon of the
-    /// machine has, in `/sys/fs/bpf` or in a folder that is mounted in `folder`. The error says in one line what the machine lacks.
-    pub fn load(folder: &Path, name: &str, small: u32) -> Result<Pass, String> {
-        let failed = |what: &str, error: &dyn std::error::Error| {
-            let mut text = format!("{what}: {error}");
-            let mut source = error.source();
-            while let Some(error) = source {
-                text = format!("{text}: {error}");
-                source = error.source();
-            }
-            // The verifier's reasons go on for hundreds of lines.
-            let text = text.split(". Verifier output").next().unwrap_or_default();
-            text.lines().next().unwrap_or_default().to_owned()
-        };
-        let mut loaded =
-            aya::Ebpf::load(OBJECT).map_err(|error| failed("cannot load the program", &error))?;
+    /// Loads the programs, and gives the one for iptables a name that no other daemon of the machine has, in `/sys/fs/bpf` or in a
+    /// folder that is mounted in `folder`. The error says in one line what the machine lacks.
+    pub fn load(folder: &Path, name: &str, leaves: Leaves<'_>) -> Result<Pass, String> {
+        let mut loaded = Ebpf::load(OBJECT).map_err(|error| failed("cannot load the program", &error))?;
         let Some(Program::SocketFilter(program)) = loaded.program_mut("cw_pass_small") else {
             return Err("the object has no program".to_owned());
         };
@@ -105,14 +117,56 @@ impl Pass {
         let Some(Map::Array(map)) = loaded.map("cw_pass") else {
             return Err("the object has no table".to_owned());
         };
-        let shared = Shared::map(map.fd().as_fd())
+        let shared: Shared<Table> = Shared::map(map.fd().as_fd())
             .map_err(|errno| failed("cannot map the table of the program into memory", &errno))?;
-        shared.table().small.store(small, Release);
-        Ok(Pass::over(shared, Some(pin)))
+        shared.table().small.store(leaves.small, Release);
+        shared.table().frame.store(leaves.frame, Release);
+        let mut pass = Pass::over(shared, Some(pin));
+        if let Some(nic) = leaves.bulk {
+            pass.bulks = Some(attach(&mut loaded, nic, &mut pass._links));
+        }
+        Ok(pass)
+    }
+
+    /// Says whether bulk data can leave in the kernel, or why it can't. `None` if it shall not.
+    pub fn bulk(&self) -> Option<Result<(), &str>> {
+        self.bulks.as_ref().map(|bulks| bulks.as_ref().map(drop).map_err(String::as_str))
+    }
+
+    /// Says that the daemon lives, where the clock has this time in nanoseconds.
+    pub(super) fn live(&self, clock: u64) {
+        self.shared.table().alive.store(clock.saturating_add(ALIVE_NS), Relaxed);
+    }
+
+    /// Carries out what becomes of the bulk data of flows. `start` is the time of the clock, in nanoseconds, from which times are
+    /// counted.
+    pub(super) fn order(&mut self, orders: &[Order], start: u64) {
+        let Some(Ok(bulks)) = &mut self.bulks else { return };
+        for order in orders {
+            match order {
+                Order::Begin(bulk) => bulks.begin(bulk),
+                Order::End(flow) => bulks.end(flow, start),
+            }
+        }
+    }
+
+    /// Takes the bulk data of all flows back.
+    pub(super) fn end(&mut self, start: u64) {
+        if let Some(Ok(bulks)) = &mut self.bulks {
+            bulks.end_all(start);
+        }
+    }
+
+    /// Hands what bulk data did in the kernel since the last time to `each`, flow by flow.
+    pub(super) fn tally_bulk(&mut self, start: u64, each: impl FnMut(Released)) {
+        let moved = self.shared.table().moved.load(Acquire);
+        if let Some(Ok(bulks)) = &mut self.bulks {
+            bulks.tally(moved, start, each);
+        }
     }
 
     /// Makes the daemon's side of an empty table.
-    fn over(shared: Shared, pin: Option<Pin>) -> Pass {
+    fn over(shared: Shared<Table>, pin: Option<Pin>) -> Pass {
         Pass {
             shared,
             hosts: BTreeMap::new(),
@@ -122,6 +176,8 @@ impl Pass {
             leaving: Vec::new(),
             astray: Vec::new(),
             pin,
+            bulks: None,
+            _links: Vec::new(),
         }
     }
 
@@ -239,6 +295,40 @@ impl Pass {
     }
 }
 
+/// Returns what failed, and why, in one line.
+fn failed(what: &str, error: &dyn std::error::Error) -> String {
+    let mut text = format!("{what}: {error}");
+    let mut source = error.source();
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    // The verifier's reasons go on for hundreds of lines.
+    let text = text.split(". Verifier output").next().unwrap_or_default();
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// Attaches the programs for bulk data to a NIC. They are gone with `links`, however the daemon ends.
+fn attach(loaded: &mut Ebpf, nic: &str, links: &mut Vec<SchedClassifierLink>) -> Result<Bulks, String> {
+    let Some(Map::Array(map)) = loaded.map("cw_bulk") else {
+        return Err("the object has no table of flows".to_owned());
+    };
+    let flows = Shared::map(map.fd().as_fd())
+        .map_err(|errno| failed("cannot map the table of flows into memory", &errno))?;
+    for (name, way) in [("cw_bulk_in", TcAttachType::Ingress), ("cw_bulk_out", TcAttachType::Egress)] {
+        let Some(Program::SchedClassifier(program)) = loaded.program_mut(name) else {
+            return Err(format!("the object has no program {name}"));
+        };
+        program.load().map_err(|error| failed("the kernel refuses a program for bulk data", &error))?;
+        let link = program
+            .attach_with_options(nic, way, TcAttachOptions::TcxOrder(LinkOrder::default()))
+            .and_then(|id| program.take_link(id))
+            .map_err(|error| failed("the NIC takes no program, for which it needs Linux 6.6", &error))?;
+        links.push(link);
+    }
+    Nic::open(nic).and_then(|nic| Bulks::new(flows, &nic)).map_err(|error: IoError| error.to_string())
+}
+
 /// Mounts the file system of BPF in a folder of the daemon's own, unless the machine has it where systemd mounts it.
 fn own_folder(folder: &Path) -> Result<Option<PathBuf>, String> {
     if statfs(BPF_FOLDER).is_ok_and(|found| found.filesystem_type() == BPF_FS_MAGIC) {
@@ -255,28 +345,8 @@ fn own_folder(folder: &Path) -> Result<Option<PathBuf>, String> {
     Ok(Some(folder))
 }
 
-/// Returns an address as four words of the header, with zeroes behind one of IPv4.
-fn words(address: IpAddr) -> [u32; 4] {
-    let mut bytes = [0; 16];
-    match address {
-        IpAddr::V4(address) => bytes[..4].copy_from_slice(&address.octets()),
-        IpAddr::V6(address) => bytes = address.octets(),
-    }
-    let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    [word(0), word(4), word(8), word(12)]
-}
-
 fn write_address(place: &HostPlace, address: IpAddr) {
     place.address.iter().zip(words(address)).for_each(|(to, word)| to.store(word, Relaxed));
-}
-
-/// The hash of the program.
-fn mixed(hash: u32, word: u32) -> u32 {
-    (hash ^ word).wrapping_mul(0x9e37_79b1)
-}
-
-fn of_address(address: IpAddr) -> u32 {
-    words(address).into_iter().fold(0, mixed)
 }
 
 /// Returns the first place that a host may have.

@@ -23,6 +23,10 @@ pub fn rules(setup: &Setup) -> Result<Plan, IoError> {
     if let (Holds::Data, Ok(value)) = (setup.holds, setting) {
         plan.steps.extend(short_queues(value.trim()));
     }
+    if setup.bulk {
+        plan.steps
+            .extend(joined_at_most(&setup.interface).and_then(|most| one_by_one(&setup.interface, most)));
+    }
     Ok(plan)
 }
 
@@ -113,6 +117,29 @@ fn short_queues(value: &str) -> Option<Step> {
     })
 }
 
+/// Returns the number of segments that TCP joins for a NIC at most, if `ip` tells it.
+fn joined_at_most(interface: &str) -> Option<u64> {
+    let words = ["-details", "-json", "link", "show", "dev", interface];
+    let output = Command::new("ip").args(words).stdin(Stdio::null()).output().ok()?;
+    let links: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
+    links.get(0)?.get("gso_max_segs")?.as_u64()
+}
+
+/// Returns the step that has TCP hand over segments one by one, as credits pay for them, where it joins `most` at most. Connections
+/// that are open stay as they are, and what they join is held.
+fn one_by_one(interface: &str, most: u64) -> Option<Step> {
+    let command = |value: u64| {
+        ["ip", "link", "set", "dev", interface, "gso_max_segs", &value.to_string()]
+            .map(str::to_string)
+            .to_vec()
+    };
+    (most != 1).then(|| Step {
+        purpose: format!("TCP hands {interface} segments one by one, so that each credit pays for one."),
+        command: command(1),
+        undo: Some(command(most)),
+    })
+}
+
 /// Returns the arguments of iptables or ip6tables that add (`-A`), delete (`-D`) or look for (`-C`) the rule.
 fn arguments(verb: &str, family: Family, setup: &Setup) -> Vec<String> {
     let before = ["-w", "-t", "mangle", verb, "POSTROUTING", "-o", &setup.interface, "-p", "tcp"];
@@ -160,6 +187,7 @@ mod tests {
             carrier: Carrier::Ethernet,
             priority: crate::io::Priority::High,
             pass: None,
+            bulk: false,
         };
         let plan = plan("iptables-legacy", &setup);
         let [step] = &plan.steps[..] else { panic!("one rule is enough: {plan:?}") };
@@ -185,6 +213,7 @@ mod tests {
             carrier: Carrier::Ethernet,
             priority: crate::io::Priority::High,
             pass: Some("/sys/fs/bpf/clearway-1".into()),
+            bulk: true,
         };
         let steps = plan("iptables", &setup).steps;
         let lines =
@@ -216,7 +245,16 @@ mod tests {
         let ipv6 = Some("ip6tables-nft".to_string());
         let (interface, carrier) = ("eth0".to_string(), Carrier::Ethernet);
         let priority = crate::io::Priority::High;
-        let setup = Setup { interface, queue: 9, holds: Holds::Data, ipv6, carrier, priority, pass: None };
+        let setup = Setup {
+            interface,
+            queue: 9,
+            holds: Holds::Data,
+            ipv6,
+            carrier,
+            priority,
+            pass: None,
+            bulk: false,
+        };
         let plan = plan("iptables-nft", &setup);
         let [four, six] = &plan.steps[..] else { panic!("one rule for each version of IP: {plan:?}") };
         assert_eq!(six.purpose, "Queue 9 holds outgoing TCP data of eth0 over IPv6.");

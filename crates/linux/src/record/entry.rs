@@ -1,7 +1,10 @@
 //! The entries of a recording.
 
 use super::bytes::{RecordError, Source, put_number};
-use crate::datapath::{Actions, Direction, FRAME_LEN, Frame, HeldId, Link, Passed, Stamp, Verdict};
+use super::header::Has;
+use crate::datapath::{
+    Actions, Bulk, Direction, FRAME_LEN, Frame, HeldId, Link, Order, Passed, Released, Stamp, Verdict,
+};
 use crate::wire::{Dscp, Ecn, FlowKey, MacAddr, Segment, TcpFlags, Timestamps, frame_len};
 use clearway_units::{Span, Time};
 use std::io::Read;
@@ -21,6 +24,8 @@ pub enum Input {
     Held(HeldId, Segment),
     /// Packets left in the kernel.
     Passed(Passed),
+    /// Bulk data of a flow left in the kernel.
+    Released(Released),
     /// The timer fired.
     Timeout,
     /// All packets shall be released.
@@ -45,11 +50,16 @@ const HELD: u8 = 3;
 const TIMEOUT: u8 = 4;
 const RELEASE_ALL: u8 = 5;
 const PASSED: u8 = 6;
+const RELEASED: u8 = 7;
 
 const ACCEPT: u8 = 0;
 const STAMPED: u8 = 1;
 const STAMPED_ECN: u8 = 2;
 const DROP: u8 = 3;
+
+const END: u8 = 0;
+const BEGIN: u8 = 1;
+const BEGIN_ECN: u8 = 2;
 
 /// The bits of a segment that stand before its other fields.
 const HAS_PLACE: u8 = 1;
@@ -62,12 +72,18 @@ pub(super) struct Counts {
     verdicts: usize,
     frames: usize,
     allowances: usize,
+    orders: usize,
 }
 
 impl Counts {
     pub fn of(actions: &Actions) -> Counts {
-        let Actions { verdicts, frames, allowances } = actions;
-        Counts { verdicts: verdicts.len(), frames: frames.len(), allowances: allowances.len() }
+        let Actions { verdicts, frames, allowances, orders } = actions;
+        Counts {
+            verdicts: verdicts.len(),
+            frames: frames.len(),
+            allowances: allowances.len(),
+            orders: orders.len(),
+        }
     }
 }
 
@@ -120,6 +136,43 @@ impl EntryWriter {
         }
     }
 
+    pub fn released(&mut self, released: &Released, at: Time) {
+        let Released { flow, credits, packets, payload, wire, replayed, kept, last, highest, used } =
+            *released;
+        self.begin(RELEASED, at);
+        self.put_flow(&flow);
+        for number in
+            [credits, packets, payload, wire, replayed, u64::from(kept), last.as_ps(), highest, used]
+        {
+            put_number(&mut self.bytes, number);
+        }
+    }
+
+    fn put_flow(&mut self, flow: &FlowKey) {
+        self.put_address(flow.source);
+        self.put_address(flow.destination);
+        for port in [flow.source_port, flow.destination_port] {
+            self.bytes.extend_from_slice(&port.to_be_bytes());
+        }
+    }
+
+    fn put_order(&mut self, order: &Order) {
+        match order {
+            Order::End(flow) => {
+                self.bytes.push(END);
+                self.put_flow(flow);
+            }
+            Order::Begin(Bulk { flow, session, cookie, peer, ecn, keep, highest, seen }) => {
+                self.bytes.push(if *ecn { BEGIN_ECN } else { BEGIN });
+                self.put_flow(flow);
+                self.bytes.extend_from_slice(&peer.0);
+                for number in [u64::from(*session), *cookie, u64::from(*keep), *highest, *seen] {
+                    put_number(&mut self.bytes, number);
+                }
+            }
+        }
+    }
+
     /// Writes the version of an address, and its bytes.
     fn put_address(&mut self, address: IpAddr) {
         match address {
@@ -166,6 +219,9 @@ impl EntryWriter {
             self.put_address(*to);
             self.bytes.extend_from_slice(&bytes.to_be_bytes());
         }
+        let orders = actions.orders.get(before.orders..).unwrap_or_default();
+        put_number(&mut self.bytes, orders.len() as u64);
+        orders.iter().for_each(|order| self.put_order(order));
     }
 
     fn put_segment(&mut self, segment: &Segment) {
@@ -210,11 +266,11 @@ impl EntryWriter {
     }
 }
 
-/// Reads the next entry, or returns `None` at the end of the file. Recordings of some versions have no allowances among their actions.
+/// Reads the next entry, or returns `None` at the end of the file. Recordings of some versions lack some of the actions.
 pub(super) fn read<R: Read>(
     from: &mut Source<R>,
     last: Time,
-    has_allowances: bool,
+    has: Has,
 ) -> Result<Option<Entry>, RecordError> {
     let Some(kind) = from.next()? else { return Ok(None) };
     let at = last.saturating_add(Span::from_ps(from.number()?));
@@ -232,6 +288,18 @@ pub(super) fn read<R: Read>(
             packets: from.number()?,
             payload: from.number()?,
             wire: from.number()?,
+        }),
+        RELEASED => Input::Released(Released {
+            flow: read_flow(from)?,
+            credits: from.number()?,
+            packets: from.number()?,
+            payload: from.number()?,
+            wire: from.number()?,
+            replayed: from.number()?,
+            kept: from.number()? as u32,
+            last: Time::from_ps(from.number()?),
+            highest: from.number()?,
+            used: from.number()?,
         }),
         RELEASE_ALL => Input::ReleaseAll,
         _ => return Err(RecordError::Damaged("an entry is of an unknown kind")),
@@ -257,10 +325,41 @@ pub(super) fn read<R: Read>(
         from.fill(rest)?;
         actions.frames.push(frame);
     }
-    for _ in 0..if has_allowances { from.number()? } else { 0 } {
+    for _ in 0..if has.allowances { from.number()? } else { 0 } {
         actions.allowances.push((read_address(from)?, i64::from_be_bytes(from.array()?)));
     }
+    for _ in 0..if has.orders { from.number()? } else { 0 } {
+        actions.orders.push(read_order(from)?);
+    }
     Ok(Some(Entry { at, input, actions }))
+}
+
+fn read_flow<R: Read>(from: &mut Source<R>) -> Result<FlowKey, RecordError> {
+    Ok(FlowKey {
+        source: read_address(from)?,
+        destination: read_address(from)?,
+        source_port: from.short()?,
+        destination_port: from.short()?,
+    })
+}
+
+fn read_order<R: Read>(from: &mut Source<R>) -> Result<Order, RecordError> {
+    let kind = from.byte()?;
+    let flow = read_flow(from)?;
+    Ok(match kind {
+        END => Order::End(flow),
+        BEGIN | BEGIN_ECN => Order::Begin(Bulk {
+            flow,
+            ecn: kind == BEGIN_ECN,
+            peer: MacAddr(from.array()?),
+            session: from.number()? as u32,
+            cookie: from.number()?,
+            keep: from.number()? as u32,
+            highest: from.number()?,
+            seen: from.number()?,
+        }),
+        _ => return Err(RecordError::Damaged("an order is of an unknown kind")),
+    })
 }
 
 fn read_address<R: Read>(from: &mut Source<R>) -> Result<IpAddr, RecordError> {

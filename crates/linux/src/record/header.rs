@@ -9,9 +9,11 @@ use std::fmt::Write as _;
 use std::io::Read;
 
 /// The first line of a recording, with the version of the format.
-const MAGIC: &str = "clearwayd recording 3\n";
-/// The first lines of recordings from before small packets left in the kernel. Their entries lack allowances.
-const MAGIC_BEFORE: [&str; 2] = ["clearwayd recording 1\n", "clearwayd recording 2\n"];
+const MAGIC: &str = "clearwayd recording 4\n";
+/// The first lines of recordings from before bulk data left in the kernel, and from before any packet did. The entries of the former lack
+/// orders, and those of the latter allowances too.
+const MAGIC_BEFORE: [&str; 3] =
+    ["clearwayd recording 3\n", "clearwayd recording 2\n", "clearwayd recording 1\n"];
 /// The longest header.
 const LENGTH_MAX: u32 = 1 << 20;
 
@@ -20,6 +22,8 @@ const PARAMETERS: &str = "parameters";
 const HOST: &str = "host";
 /// The key that says that small packets leave in the kernel.
 const KERNEL_PATH: &str = "kernel_path";
+/// The key that says that bulk data does too.
+const BULK_PATH: &str = "bulk_path";
 /// The key of the UDP port of control frames, which is there if they travel so.
 const UDP_PORT: &str = "control_port";
 
@@ -30,6 +34,15 @@ pub struct Header {
     pub config: HostConfig,
     /// The seed.
     pub seed: u64,
+}
+
+/// The actions that the entries of a recording have, by its version.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Has {
+    /// Allowances of small packets.
+    pub allowances: bool,
+    /// Orders about bulk data.
+    pub orders: bool,
 }
 
 impl Header {
@@ -48,14 +61,14 @@ impl Header {
     }
 
     /// Reads the header at the beginning of a recording.
-    /// Tells too whether its entries have allowances.
-    pub(super) fn read<R: Read>(from: &mut Source<R>) -> Result<(Header, bool), RecordError> {
+    /// Tells too what its entries have.
+    pub(super) fn read<R: Read>(from: &mut Source<R>) -> Result<(Header, Has), RecordError> {
         let no_recording = |_| RecordError::Magic(MAGIC.trim_end());
         let magic: [u8; MAGIC.len()] = from.array().map_err(no_recording)?;
-        let is_new = magic == *MAGIC.as_bytes();
-        if !is_new && !MAGIC_BEFORE.iter().any(|line| magic == *line.as_bytes()) {
-            return Err(no_recording(RecordError::CutOff));
-        }
+        let mut lines = std::iter::once(MAGIC).chain(MAGIC_BEFORE);
+        let age = lines.position(|line| magic == *line.as_bytes());
+        let age = age.ok_or_else(|| no_recording(RecordError::CutOff))?;
+        let has = Has { orders: age < 1, allowances: age < 2 };
         let len = from.word()?;
         if len > LENGTH_MAX {
             return Err(RecordError::Header("it is too long".into()));
@@ -63,11 +76,12 @@ impl Header {
         let mut text = vec![0; len as usize];
         from.fill(&mut text)?;
         let text = String::from_utf8(text).map_err(|_| RecordError::Header("it is no text".into()))?;
-        Ok((Header::of_text(&text).map_err(RecordError::Header)?, is_new))
+        Ok((Header::of_text(&text).map_err(RecordError::Header)?, has))
     }
 
     fn to_text(&self) -> String {
-        let HostConfig { address, rate, mtu, carrier, kernel_path, transport, params } = &self.config;
+        let HostConfig { address, rate, mtu, carrier, kernel_path, bulk_path, transport, params } =
+            &self.config;
         let mut text = format!("program = \"clearwayd {}\"\n", env!("CARGO_PKG_VERSION"));
         // Writing to a string never fails.
         let _ = write!(text, "seed = \"{:#018x}\"\naddress = \"{address}\"\n", self.seed);
@@ -82,6 +96,9 @@ impl Header {
         }
         if *kernel_path {
             let _ = writeln!(text, "{KERNEL_PATH} = true");
+        }
+        if *bulk_path {
+            let _ = writeln!(text, "{BULK_PATH} = true");
         }
         for (title, values) in [(PARAMETERS, transport.write()), (HOST, params.write())] {
             let _ = writeln!(text, "\n[{title}]");
@@ -122,6 +139,7 @@ impl Header {
             mtu: number("mtu")?.try_into().map_err(|_| "mtu is too large")?,
             carrier,
             kernel_path: word(KERNEL_PATH).is_ok_and(|value| value == "true"),
+            bulk_path: word(BULK_PATH).is_ok_and(|value| value == "true"),
             transport,
             params,
         };

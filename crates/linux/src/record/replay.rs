@@ -2,7 +2,7 @@
 
 use super::bytes::{RecordError, Source};
 use super::entry::{self, Entry, Input};
-use super::header::Header;
+use super::header::{Has, Header};
 use crate::datapath::{Actions, Datapath};
 use clearway_units::Time;
 use std::fmt;
@@ -13,15 +13,15 @@ pub struct Recording<R> {
     from: Source<R>,
     header: Header,
     last: Time,
-    has_allowances: bool,
+    has: Has,
 }
 
 impl<R: Read> Recording<R> {
     /// Reads the header of a recording. `from` should be buffered.
     pub fn open(from: R) -> Result<Recording<R>, RecordError> {
         let mut from = Source(from);
-        let (header, has_allowances) = Header::read(&mut from)?;
-        Ok(Recording { from, header, last: Time::ZERO, has_allowances })
+        let (header, has) = Header::read(&mut from)?;
+        Ok(Recording { from, header, last: Time::ZERO, has })
     }
 
     /// Returns the header.
@@ -34,7 +34,7 @@ impl<R: Read> Iterator for Recording<R> {
     type Item = Result<Entry, RecordError>;
 
     fn next(&mut self) -> Option<Result<Entry, RecordError>> {
-        let entry = entry::read(&mut self.from, self.last, self.has_allowances).transpose()?;
+        let entry = entry::read(&mut self.from, self.last, self.has).transpose()?;
         if let Ok(entry) = &entry {
             self.last = entry.at;
         }
@@ -98,6 +98,7 @@ pub fn replay<R: Read>(recording: Recording<R>) -> Result<Result<Summary, Box<Di
             }
             Input::Held(id, segment) => host.handle_held(*id, segment, now, &mut actions),
             Input::Passed(passed) => host.handle_passed(passed, now, &mut actions),
+            Input::Released(released) => host.handle_released(released, now, &mut actions),
             Input::Timeout => host.handle_timeout(now, &mut actions),
             Input::ReleaseAll => host.release_all(now, &mut actions),
         }

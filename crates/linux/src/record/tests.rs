@@ -2,7 +2,9 @@
 
 use super::entry::{Counts, EntryWriter};
 use super::*;
-use crate::datapath::{Actions, Datapath, Direction, Frame, HeldId, Link, Passed, Stamp, Verdict};
+use crate::datapath::{
+    Actions, Bulk, Datapath, Direction, Frame, HeldId, Link, Order, Passed, Released, Stamp, Verdict,
+};
 use crate::host::{Host, HostConfig, HostParams};
 use crate::wire::{Carrier, Dscp, Ecn, FlowKey, MacAddr, SCHEDULED, Segment, TcpFlags, Timestamps};
 use clearway_schema::Declared;
@@ -33,6 +35,7 @@ fn header(node: usize, transport: &str) -> Header {
     let params = HostParams::default();
     let config = HostConfig {
         kernel_path: false,
+        bulk_path: false,
         address: MACS[node],
         rate: Rate::mbps(100),
         mtu: 1500,
@@ -227,7 +230,7 @@ fn a_recording_that_ends_within_an_entry_is_replayed_up_to_there() {
 #[test]
 fn a_file_that_is_no_recording_is_refused_with_what_is_wrong() {
     let message = |bytes: &[u8]| Recording::open(bytes).map(|_| ()).unwrap_err().to_string();
-    assert!(message(b"pcap").contains("it does not begin with the line \"clearwayd recording 3\""));
+    assert!(message(b"pcap").contains("it does not begin with the line \"clearwayd recording 4\""));
     let mut bytes = header(0, "ec4").to_bytes();
     let at = bytes.windows(5).position(|window| window == b"\"ec4\"").unwrap();
     bytes[at..at + 5].copy_from_slice(b"\"ec5\"");
@@ -276,8 +279,11 @@ proptest! {
     fn every_entry_is_read_as_it_was_written(
         segment in any_segment(),
         frame in prop::collection::vec(any::<u8>(), 0..300),
-        gaps: [u64; 5],
+        gaps: [u64; 6],
         passed: ([u64; 3], bool),
+        [session, keep, kept] in any::<[u32; 3]>(),
+        [cookie, highest, bits, credits, replayed] in any::<[u64; 5]>(),
+        orders in prop::collection::vec((any::<bool>(), any::<Option<bool>>()), 0..3),
         allowances in prop::collection::vec((any::<bool>(), any::<i64>()), 0..3),
         verdicts in prop::collection::vec((any::<u32>(), any::<Option<(u16, bool)>>()), 0..4),
     ) {
@@ -293,7 +299,22 @@ proptest! {
         let [source, destination] = [FLOW.source, flow6().destination];
         let host = |six: bool| if six { destination } else { source };
         actions.allowances = allowances.into_iter().map(|(six, bytes)| (host(six), bytes)).collect();
+        let flow = |six: bool| if six { flow6() } else { FLOW };
+        actions.orders = orders
+            .into_iter()
+            .map(|(six, begins)| match begins {
+                None => Order::End(flow(six)),
+                Some(ecn) => {
+                    let (flow, peer, seen) = (flow(six), MACS[1], bits);
+                    Order::Begin(Bulk { flow, session, cookie, peer, ecn, keep, highest, seen })
+                }
+            })
+            .collect();
         let ([packets, payload, wire], six) = passed;
+        let (used, last) = (bits, Time::from_ps(cookie));
+        let released = Released {
+            flow: flow(six), credits, packets, payload, wire, replayed, kept, last, highest, used,
+        };
         let passed = Passed { to: host(six), packets, payload, wire };
         let mut writer = EntryWriter::default();
         let link = Link { local: MACS[0], peer: MACS[1] };
@@ -303,6 +324,7 @@ proptest! {
         let before = Actions {
             verdicts: actions.verdicts.iter().take(1).copied().collect(),
             allowances: actions.allowances.iter().take(1).copied().collect(),
+            orders: actions.orders.iter().take(1).copied().collect(),
             ..Actions::default()
         };
         writer.actions(&actions, Counts::of(&before));
@@ -312,6 +334,8 @@ proptest! {
         writer.actions(&actions, Counts::default());
         writer.timeout(times[4]);
         writer.actions(&Actions::default(), Counts::default());
+        writer.released(&released, times[5]);
+        writer.actions(&actions, Counts::default());
         let bytes = [header(0, "ec4").to_bytes(), writer.bytes].concat();
         let read: Vec<Entry> = Recording::open(bytes.as_slice()).unwrap().map(Result::unwrap).collect();
         prop_assert_eq!(read.iter().map(|entry| entry.at).collect::<Vec<_>>(), times);
@@ -322,9 +346,12 @@ proptest! {
         prop_assert_eq!(&read[2].input, &Input::Held(HeldId(7), segment));
         let allowances = actions.allowances.get(1..).unwrap_or_default();
         prop_assert_eq!(&read[1].actions.allowances[..], allowances);
+        prop_assert_eq!(&read[1].actions.orders[..], actions.orders.get(1..).unwrap_or_default());
         prop_assert_eq!(&read[3].input, &Input::Passed(passed));
         prop_assert_eq!(&read[3].actions, &actions);
         prop_assert_eq!(&read[4].input, &Input::Timeout);
+        prop_assert_eq!(&read[5].input, &Input::Released(released));
+        prop_assert_eq!(&read[5].actions, &actions);
     }
 
     #[test]

@@ -77,11 +77,13 @@ choice! {
 }
 
 choice! {
-    /// The path of small packets.
+    /// The packets that leave in the kernel.
     pub enum KernelPath {
-        /// In the kernel, if it can, else in user space as all others.
+        /// Small ones, if the kernel can, else none.
         Auto = "auto",
-        /// In user space.
+        /// Small ones and bulk data, if the kernel can.
+        Bulk = "bulk",
+        /// None.
         Off = "off",
     }
 }
@@ -115,7 +117,7 @@ declare! {
         queue: u32 = "7" in "0" to "65535" from "our choice";
         /// What becomes of the offloads TSO, GSO, GRO and LRO that are on: "off" switches them off and on again at the end, since they join packets that credits count one by one; "keep" leaves them.
         offloads: Offloads = "off" from "our choice: one credit releases one packet";
-        /// The path of small packets for which credits have left enough over: "auto" lets a program in the kernel pass them (CAP_BPF, CAP_PERFMON and a file system of BPF), or tells why it can't; "off" has them wait in user space like all other data.
+        /// The packets that leave in the kernel, which needs CAP_BPF, CAP_PERFMON and a file system of BPF: with "auto" small ones for which credits have left enough over, or the log tells why they can't; with "bulk" bulk data too, which waits in its sockets (Linux 6.6, and control frames over Ethernet); with "off" none.
         kernel_path: KernelPath = "auto" from "our choice: a packet that is held costs 30 us on each host";
         /// The way in which requests, credits and their answers travel: "ethernet" straight over Ethernet, within one segment; "udp" in UDP datagrams, which routers forward. All hosts and switches of a network need the same.
         control: ControlCarrier = "ethernet" from "ExpressPass sec. 3.1: credits of 84 bytes";

@@ -2,7 +2,9 @@
 //! packet is held beyond its time, timers come to an end, state is bounded, nothing panics.
 
 use arbitrary::Arbitrary;
-use clearway_linux::datapath::{Actions, Datapath, Direction, Frame, HeldId, Link, Metric, Passed, Verdict};
+use clearway_linux::datapath::{
+    Actions, Datapath, Direction, Frame, HeldId, Link, Metric, Passed, Released, Verdict,
+};
 use clearway_linux::wire::{
     Control, Dscp, Ecn, FlowKey, Kind, MacAddr, SCHEDULED, Segment, TcpFlags, Timestamps,
 };
@@ -69,6 +71,8 @@ pub enum Step {
     Release,
     /// Small packets to a host left in the kernel, with or without an allowance.
     Passed { flow: Flow, packets: u8, wire: u16 },
+    /// Bulk data of a flow left in the kernel, whether it was asked to or not.
+    Released { flow: Flow, credits: u8, packets: u8, kept: u8, early: u16, highest: u8 },
 }
 
 /// A segment.
@@ -326,6 +330,23 @@ impl<D: Datapath> Harness<D> {
                     wire: (*wire).into(),
                 };
                 self.datapath.handle_passed(&passed, self.now, &mut self.actions);
+                self.check();
+            }
+            Step::Released { flow, credits, packets, kept, early, highest } => {
+                let early = Span::from_us((*early).into()).as_ps();
+                let released = Released {
+                    flow: Flow { incoming: false, ..*flow }.key(),
+                    credits: (*credits).into(),
+                    packets: (*packets).into(),
+                    payload: u64::from(*packets) * 1448,
+                    wire: u64::from(*packets) * 1538,
+                    replayed: 0,
+                    kept: (*kept).into(),
+                    last: Time::from_ps(self.now.as_ps().saturating_sub(early)),
+                    highest: (*highest).into(),
+                    used: (*credits).into(),
+                };
+                self.datapath.handle_released(&released, self.now, &mut self.actions);
                 self.check();
             }
             Step::Release => {

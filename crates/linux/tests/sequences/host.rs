@@ -22,6 +22,7 @@ pub fn setup() -> Harness<Host> {
     let transport = HostConfig::transport("expresspass").expect("a transport of hosts");
     let config = HostConfig {
         kernel_path: true,
+        bulk_path: true,
         address: OWN,
         rate: Rate::mbps(100),
         mtu: 1500,

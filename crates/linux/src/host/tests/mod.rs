@@ -3,6 +3,7 @@
 mod anything;
 mod attacks;
 mod bounds;
+mod bulk;
 mod bytes;
 mod flows;
 mod ipv6;

@@ -1,5 +1,6 @@
 //! The network in memory: hosts, the kernels' queues, and links that delay, lose, reorder and repeat.
 
+use super::bulk::Bulks;
 use super::kernel::Kernel;
 use crate::datapath::{Actions, Datapath, Direction, Frame, HeldId, Link, Verdict};
 use crate::host::leftover::wire;
@@ -92,6 +93,7 @@ pub fn config(node: usize, transport: &str) -> HostConfig {
         mtu: 1500,
         carrier: Carrier::Ethernet,
         kernel_path: false,
+        bulk_path: false,
         transport: HostConfig::transport(transport).unwrap(),
         params: HostParams::default(),
     }
@@ -157,6 +159,8 @@ pub struct Node {
     pub held: BTreeMap<u32, (Time, usize)>,
     next_id: u32,
     pub kernel: Kernel,
+    /// The flows whose bulk data leaves in the kernel.
+    pub bulks: Bulks,
     /// The data that arrived, with the time.
     pub arrived: Vec<(Time, Segment)>,
     /// The control frames that left, with the time.
@@ -186,6 +190,7 @@ impl Net {
             held: BTreeMap::new(),
             next_id: 0,
             kernel: Kernel::default(),
+            bulks: Bulks::default(),
             arrived: Vec::new(),
             left: Vec::new(),
             longest_hold: Span::ZERO,
@@ -264,15 +269,51 @@ impl Net {
     pub fn fill(&mut self, node: usize, at: usize) {
         loop {
             let source = &mut self.nodes[node].sources[at];
+            let (flow, is_full) = (source.flow, source.flying >= source.window);
+            if source.left > 0 && self.nodes[node].bulks.is_on(&flow) {
+                // TCP keeps the rest.
+                let number = self.nodes[node].bulks.spend(&flow, is_full);
+                let Some(id) = number else { return };
+                self.leave(node, at, id);
+                continue;
+            }
+            let source = &self.nodes[node].sources[at];
             let is_full =
                 source.queued >= source.small_queue || source.queued + source.flying >= source.window;
             if is_full || source.left == 0 {
                 return;
             }
-            source.left -= 1;
+            self.nodes[node].sources[at].left -= 1;
             let payload = self.nodes[node].sources[at].payload();
             self.hold(node, at, ACK, payload);
         }
+    }
+
+    /// Sends a packet of source `at` that spends a credit in the kernel.
+    fn leave(&mut self, node: usize, at: usize, id: u16) {
+        let source = &mut self.nodes[node].sources[at];
+        source.left -= 1;
+        source.flying += 1;
+        source.sent += 1;
+        let mut segment = segment(source.flow, ACK, source.payload());
+        (segment.dscp, segment.id) = (SCHEDULED, id);
+        self.post(Event::Segment(node_of(segment.flow.destination), segment));
+        self.schedule(self.way.delay * 2, Event::Acked(node, at));
+    }
+
+    /// Hands a credit to the kernel of a node, if that takes it.
+    fn is_taken(&mut self, node: usize, frame: &[u8]) -> bool {
+        let Ok((_, _, control)) = Control::parse(frame) else { return false };
+        let place = &mut self.nodes[node];
+        let Some(at) = place.sources.iter().position(|source| source.flow == control.flow) else {
+            return false;
+        };
+        let holds = place.held.values().any(|(_, other)| *other == at);
+        let takes = control.kind == Kind::Credit && place.bulks.take(&control, holds, self.now);
+        if takes {
+            self.fill(node, at);
+        }
+        takes
     }
 
     /// Hands a frame to a host at once.
@@ -290,6 +331,9 @@ impl Net {
             for passed in place.kernel.tally() {
                 host.handle_passed(&passed, self.now, &mut actions);
             }
+            for released in place.bulks.tally() {
+                host.handle_released(&released, self.now, &mut actions);
+            }
         }
         match &mut place.host {
             Some(host) => input(host, self.now, &mut actions),
@@ -300,6 +344,7 @@ impl Net {
             }
         }
         self.nodes[node].kernel.allow(&actions);
+        self.nodes[node].bulks.order(&actions);
         for (HeldId(id), verdict) in actions.verdicts {
             let place = &mut self.nodes[node];
             let (since, at) = place.held.remove(&id).expect("one verdict for each held packet");
@@ -385,6 +430,7 @@ impl Net {
             }
             let Some(Reverse((_, count))) = self.order.pop() else { break };
             match self.events.remove(&count) {
+                Some(Event::Frame(to, frame)) if self.is_taken(to, &frame) => {}
                 Some(Event::Frame(to, frame)) => {
                     self.inject(to, &frame);
                     self.refill(to);

@@ -3,11 +3,14 @@
 use nix::errno::Errno;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64};
 
 /// The places for hosts, and for flows.
 pub(super) const HOSTS: usize = 1024;
 pub(super) const FLOWS: usize = 4096;
+/// The places for flows whose bulk data leaves in the kernel, and the credits that one keeps at most.
+pub(super) const BULKS: usize = 1024;
+pub(super) const KEPT: u32 = 16;
 
 /// `struct host`: another host.
 #[repr(C)]
@@ -38,32 +41,95 @@ pub(super) struct FlowPlace {
 pub(super) struct Table {
     /// The packets that left, to all hosts.
     pub passed: AtomicU64,
-    /// The most bytes on the wire of a small packet.
+    /// The most bytes on the wire of a small packet, and of any that a credit pays for.
     pub small: AtomicU32,
-    unused: u32,
+    pub frame: AtomicU32,
+    /// The time until which the daemon is taken to live, in nanoseconds of the monotonic clock.
+    pub alive: AtomicU64,
+    /// The changes at flows whose bulk data leaves in the kernel.
+    pub moved: AtomicU64,
     pub hosts: [HostPlace; HOSTS],
     pub flows: [FlowPlace; FLOWS],
 }
 
-const _: () = assert!(size_of::<HostPlace>() == 56 && size_of::<Table>() == 16 + 56 * HOSTS + 8 * FLOWS);
+const _: () = assert!(size_of::<HostPlace>() == 56 && size_of::<Table>() == 32 + 56 * HOSTS + 8 * FLOWS);
+const _: () = assert!(size_of::<BulkPlace>() == 200 && size_of::<Bulks>() == 200 * BULKS);
 
-/// The mapped table.
-pub(super) struct Shared(NonNull<Table>);
+/// `struct bulk`: a flow whose bulk data leaves in the kernel.
+#[repr(C)]
+pub(super) struct BulkPlace {
+    /// Its addresses and ports as in the headers of its data.
+    pub source: [AtomicU32; 4],
+    pub destination: [AtomicU32; 4],
+    pub ports: AtomicU32,
+    /// 4 or 6 for the version of IP; 0 if the place is free.
+    pub version: AtomicU32,
+    /// What its credits must have.
+    pub cookie: AtomicU64,
+    pub session: AtomicU32,
+    /// The payload of a full segment.
+    pub payload: AtomicU32,
+    /// The six bytes of the Ethernet address from which its credits come, whether its data takes part in ECN, and the scale of the
+    /// other host's windows.
+    pub peer: AtomicU64,
+    /// 1 while the kernel takes its credits.
+    pub is_on: AtomicU32,
+    /// The credits that are kept at most.
+    pub keep: AtomicU32,
+    /// Whether the other host has sent a segment.
+    pub heard: AtomicU32,
+    pub ack: AtomicU32,
+    pub seq: AtomicU32,
+    pub window: AtomicU32,
+    pub told: AtomicU32,
+    /// The credits that the kernel took.
+    pub came: AtomicU32,
+    /// The highest number of a credit, and a bit for each of it and the 63 before that came.
+    pub highest: AtomicU64,
+    pub seen: AtomicU64,
+    /// The bits of those that the kernel took.
+    pub used: AtomicU64,
+    /// The time of the last credit.
+    pub last: AtomicU64,
+    /// Whether data was sent, and the end of it.
+    pub sends: AtomicU32,
+    pub sent_to: AtomicU32,
+    /// The credits that were spent, and those whose packet has its number.
+    pub taken: AtomicU32,
+    pub stamped: AtomicU32,
+    /// What left for them: bytes of payload, and on the wire.
+    pub bytes: AtomicU64,
+    pub wire: AtomicU64,
+    /// The credits that came again.
+    pub replayed: AtomicU64,
+    numbers: [AtomicU16; KEPT as usize],
+}
 
-impl Shared {
+/// All of `cw_bulk`.
+pub(super) type Bulks = [BulkPlace; BULKS];
+
+/// What the kernel and the daemon share. Every bit pattern is a value, and all fields are atomic.
+pub(super) trait Common {}
+impl Common for Table {}
+impl Common for Bulks {}
+
+/// A map in our memory.
+pub(super) struct Shared<T: Common>(NonNull<T>);
+
+impl<T: Common> Shared<T> {
     /// Maps the table of a map.
-    pub fn map(map: BorrowedFd<'_>) -> Result<Shared, Errno> {
+    pub fn map(map: BorrowedFd<'_>) -> Result<Shared<T>, Errno> {
         Shared::new(libc::MAP_SHARED, map.as_raw_fd())
     }
 
     /// Makes a table of zeroes that no program has.
     #[cfg(test)]
-    pub fn anonymous() -> Shared {
+    pub fn anonymous() -> Shared<T> {
         Shared::new(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1).expect("memory is there")
     }
 
-    fn new(flags: libc::c_int, file: libc::c_int) -> Result<Shared, Errno> {
-        let (len, access) = (size_of::<Table>(), libc::PROT_READ | libc::PROT_WRITE);
+    fn new(flags: libc::c_int, file: libc::c_int) -> Result<Shared<T>, Errno> {
+        let (len, access) = (size_of::<T>(), libc::PROT_READ | libc::PROT_WRITE);
         // SAFETY: the kernel chooses the place, so no memory of ours is touched. It refuses a length beyond that of the map's entry.
         #[allow(unsafe_code)] // The standard library maps no memory.
         let memory = unsafe { libc::mmap(std::ptr::null_mut(), len, access, flags, file, 0) };
@@ -73,7 +139,7 @@ impl Shared {
         NonNull::new(memory.cast()).map(Shared).ok_or(Errno::ENOMEM)
     }
 
-    pub fn table(&self) -> &Table {
+    pub fn table(&self) -> &T {
         // SAFETY: the memory is mapped as long as `self`, is aligned to a page, and has the size of the table. All of it that the
         // kernel changes is atomic, and every bit pattern of it is valid.
         #[allow(unsafe_code)] // The memory is the kernel's.
@@ -83,12 +149,12 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl<T: Common> Drop for Shared<T> {
     fn drop(&mut self) {
         // SAFETY: `map` mapped this memory with this length, and nothing refers to it any more.
         #[allow(unsafe_code)] // The standard library maps no memory.
         unsafe {
-            libc::munmap(self.0.as_ptr().cast(), size_of::<Table>());
+            libc::munmap(self.0.as_ptr().cast(), size_of::<T>());
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::facts::{Facts, JournalFound, Kind, NicFacts, Place, RunDir};
 use super::findings::PROGRAMS;
 use super::rehearsal::rehearse;
-use crate::io::{Pass, check};
+use crate::io::{Leaves, Pass, check};
 use crate::rules::FOLDERS;
 use crate::switch::{Config, Port, Present};
 use clearway_units::Rate;
@@ -25,7 +25,7 @@ pub fn gather(kind: Kind, devices: &[String], folder: &Path) -> Facts {
         kernel_path: Pass::load(
             &std::env::temp_dir(),
             &format!("clearwayd-doctor-{}", std::process::id()),
-            0,
+            Leaves { small: 0, frame: 0, bulk: None },
         )
         .map(|_| ()),
         memory_available: read("/proc/meminfo").as_deref().and_then(available),

@@ -2,13 +2,14 @@
 
 use super::nic::{Found, find};
 use crate::host::{Host, HostConfig, HostParams};
-use crate::io::{Driver, Holds, Pass, Setup, Supervisor};
+use crate::io::{Driver, Holds, Leaves, Pass, Setup, Supervisor};
 use crate::record::{Header, Recorder};
 use crate::rules::Plan;
 use crate::service::config::{ConfigError, Given};
 use crate::service::daemon::Job;
 use crate::service::settings::{Folder, HostSettings, KernelPath, Settings};
 use crate::service::stats::Identity;
+use crate::wire::Carrier;
 use clearway_proto::AnyTransport;
 use clearway_schema::{Declared, Error};
 use std::fs::{File, OpenOptions};
@@ -49,6 +50,7 @@ impl HostJob {
             carrier: settings.control.at(settings.control_port),
             priority: settings.priority,
             pass: None,
+            bulk: false,
         };
         Ok(HostJob {
             settings,
@@ -69,6 +71,7 @@ impl HostJob {
             mtu: found.mtu,
             carrier: self.setup.carrier,
             kernel_path: self.setup.pass.is_some(),
+            bulk_path: self.setup.bulk,
             transport: self.transport.clone(),
             params: self.params.clone(),
         }
@@ -99,11 +102,14 @@ impl Job for HostJob {
         let dev = &self.setup.interface;
         let loaded = match (self.settings.kernel_path, self.params.leftover) {
             (KernelPath::Off, _) => Err("kernel_path is off".to_owned()),
-            (KernelPath::Auto, 0) => Err("leftover is 0, so that each packet needs a credit".to_owned()),
-            (KernelPath::Auto, _) => {
+            (_, 0) => Err("leftover is 0, so that each packet needs a credit".to_owned()),
+            (path, _) => {
                 let folder = Folder::of(&self.settings.service.run_dir);
-                let small = self.config(&found).framing().wire_max() / 2;
-                Pass::load(&folder, &format!("clearway-{}-{dev}", std::process::id()), small)
+                let name = format!("clearway-{}-{dev}", std::process::id());
+                let frame = self.config(&found).framing().wire_max();
+                let bulk = (path == KernelPath::Bulk && self.setup.carrier == Carrier::Ethernet)
+                    .then_some(dev.as_str());
+                Pass::load(&folder, &name, Leaves { small: frame / 2, frame, bulk })
             }
         };
         match loaded {
@@ -112,6 +118,20 @@ impl Job for HostJob {
                     dev,
                     "small packets leave in the kernel for what credits left over; others wait in user space"
                 );
+                self.setup.bulk = matches!(pass.bulk(), Some(Ok(())));
+                match (self.settings.kernel_path, pass.bulk()) {
+                    (_, Some(Ok(()))) => {
+                        tracing::info!(
+                            dev,
+                            "bulk data leaves in the kernel, and waits for its credits in its sockets"
+                        );
+                    }
+                    (KernelPath::Bulk, why) => {
+                        let why = why.and_then(Result::err).unwrap_or("control frames travel over UDP");
+                        tracing::warn!(dev, why, "bulk data waits in user space");
+                    }
+                    _ => {}
+                }
                 self.setup.pass = pass.path().map(Path::to_path_buf);
                 self.pass = Some(pass);
             }
@@ -129,7 +149,7 @@ impl Job for HostJob {
 
     fn unplanned(&self) -> Vec<String> {
         let line = "A daemon with kernel_path = \"auto\" also loads a program that lets small packets leave before they reach the queue.";
-        let is_on = self.settings.kernel_path == KernelPath::Auto && self.params.leftover > 0;
+        let is_on = self.settings.kernel_path != KernelPath::Off && self.params.leftover > 0;
         if is_on { vec![line.to_owned()] } else { Vec::new() }
     }
 

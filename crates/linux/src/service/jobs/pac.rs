@@ -34,6 +34,7 @@ impl PacJob {
             carrier: Carrier::Ethernet,
             priority: settings.priority,
             pass: None,
+            bulk: false,
         };
         Ok(PacJob { settings, params, setup, found: None, driver: None })
     }

@@ -1,0 +1,259 @@
+"""Bulk data of `clearwayd host --kernel-path bulk`, which waits in its socket and leaves in the kernel."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from clearway.testbed import Daemon, Host
+from clearway.testbed.exchange import Exchange
+from clearway.testbed.frames import CREDIT, Tap
+from clearway.testbed.loss import loss
+from clearway.testbed.namespace import wait_until
+from testbed.attacks import HOST, MB, STALL_S, between, both, log, stats
+from testbed.conftest import Build
+from testbed.echo import echo, under_credits
+from testbed.test_attacks import meanwhile
+
+pytestmark = [pytest.mark.testbed, pytest.mark.usefixtures("clearwayd")]
+BULK = ("--kernel-path", "bulk")
+SIZE = 20 * MB
+#: Bytes on the wire that a credit pays for.
+FRAME = 1538
+
+
+def in_kernel(daemon: Daemon) -> float:
+    """The packets that left for a credit in the kernel."""
+    return stats(daemon)["released_packets_total"]
+
+
+def joined_at_most(host: Host) -> int:
+    """The segments that TCP joins for the NIC of a host at most."""
+    (link,) = json.loads(host.run("ip", "-details", "-json", "link", "show", "dev", "eth0"))
+    return int(link["gso_max_segs"])
+
+
+@pytest.mark.parametrize(
+    ("shape", "settings"),
+    [
+        ({"ipv6": False}, ()),
+        ({"ipv6": True}, ()),
+        ({"congestion_control": "cw_dctcp", "ecn": True, "marking": 20}, ()),
+        ({"marking": 20}, ("--transport", "ec4")),
+    ],
+    ids=["IPv4", "IPv6", "DCTCP", "EC4"],
+)
+def test_nearly_all_of_a_transfer_leaves_in_the_kernel_and_all_of_it_counts_as_under_credits(
+    build: Build, shape: dict[str, object], settings: tuple[str, ...]
+) -> None:
+    net = build(**shape)
+    daemons = both(net.hosts, *BULK, *settings)
+    assert between(net, SIZE, ipv6=bool(shape.get("ipv6"))).wait().stall_s < STALL_S
+    sent, came = (stats(daemon) for daemon in daemons)
+    assert "bulk data leaves in the kernel" in log(daemons[0])
+    # On a busy machine TCP has no turn for milliseconds, its credits stop, and what it sends then is held at first.
+    assert sent["released_packets_total"] > 0.6 * SIZE / 1448
+    assert sent["credited_bytes_total"] >= SIZE
+    assert under_credits(daemons[0]) > 0.95
+    assert came["data_received_total"] <= came["credits_sent_total"]
+    assert came["data_received_total"] >= 0.99 * sent["credits_used_total"], "packets name the credits that they spend"
+
+
+def test_the_daemon_of_a_sender_rests_while_bulk_data_leaves(build: Build) -> None:
+    net = build()
+    daemon = both(net.hosts, *BULK)[0]
+    moving = between(net, 2 * SIZE)
+    moving.wait_for(0.2)
+    before, began, packets = daemon.cpu_s(), time.monotonic(), in_kernel(daemon)
+    moving.wait_for(0.8)
+    took, seconds = daemon.cpu_s() - before, time.monotonic() - began
+    assert in_kernel(daemon) > packets + 10_000
+    assert took < 0.1 * seconds, f"{took / seconds:.1%} of a processor"
+    moving.wait()
+
+
+def test_forty_connections_at_once_and_short_messages_beside_them_have_their_bytes(build: Build) -> None:
+    net = build()
+    daemons = both(net.hosts, *BULK)
+    moving = [between(net, MB, port=8100 + number) for number in range(40)]
+    echo(net.hosts, [64, 700, 1_400, 5_000] * 25)
+    assert max(each.wait().stall_s for each in moving) < 2 * STALL_S
+    assert under_credits(daemons[0]) > 0.95
+    assert in_kernel(daemons[0]) > 10_000
+
+
+def test_an_application_that_writes_now_and_then_is_asked_for_anew_each_time(build: Build) -> None:
+    net = build()
+    daemons = both(net.hosts, *BULK)
+    began = time.monotonic()
+    between(net, 2 * MB, pause_s=0.02).wait()
+    # Thirty blocks with pauses of 20 ms; each takes 6 ms of the link, and a request takes one round trip.
+    assert time.monotonic() - began < 31 * 0.02 + 2.0
+    assert under_credits(daemons[0]) > 0.95
+    assert stats(daemons[0]).get('plain_flows_total{reason="silent"}', 0) == 0
+
+
+def test_data_that_is_lost_is_repeated_for_credits_of_its_own(build: Build) -> None:
+    net = build()
+    daemons = both(net.hosts, *BULK)
+    one, two = net.hosts
+    with loss(one, protocol="ip", one_in=64), loss(two, protocol="ip", one_in=64, priority=8):
+        assert between(net, SIZE // 2).wait().stall_s < 2 * STALL_S
+    sent, came = (stats(daemon) for daemon in daemons)
+    repeated = int(re.findall(r"TcpRetransSegs +(\d+)", one.run("nstat", "-az", "TcpRetransSegs"))[0])
+    assert repeated > 50
+    assert sent["released_packets_total"] > 0.5 * SIZE / 2 / 1448
+    assert sent["credits_used_total"] <= came["credits_sent_total"]
+    assert under_credits(daemons[0]) > 0.95
+
+
+@pytest.mark.parametrize("end", [0, 1], ids=["sender", "receiver"])
+def test_a_killed_daemon_leaves_no_connection_with_a_closed_window(build: Build, end: int) -> None:
+    net = build()
+    daemons = both(net.hosts, *BULK)
+    moving = between(net, 4 * SIZE)
+    moving.wait_for(0.1)
+    assert in_kernel(daemons[0]) > 1_000
+    daemons[end].kill()
+    moving.wait_for(0.3)
+    daemons[end].start()
+    used = stats(daemons[0])["credits_used_total"]
+    wait_until(
+        lambda: in_kernel(daemons[0]) > 500 and stats(daemons[0])["credits_used_total"] > used, "again", 5.0, 0.1
+    )
+    assert moving.wait().stall_s < STALL_S
+
+
+def test_a_daemon_that_is_stopped_gives_the_window_back_at_once_and_undoes_its_settings(build: Build) -> None:
+    net = build()
+    before = joined_at_most(net.hosts[0])
+    daemons = both(net.hosts, *BULK)
+    assert joined_at_most(net.hosts[0]) == 1
+    moving = between(net, 4 * SIZE)
+    moving.wait_for(0.1)
+    daemons[0].stop()
+    assert joined_at_most(net.hosts[0]) == before
+    assert "CLEARWAY" not in net.hosts[0].run("iptables-save")
+    moving.wait_for(0.3)
+    daemons[0].start()
+    assert moving.wait().stall_s < STALL_S
+    daemons[0].kill()
+    assert joined_at_most(net.hosts[0]) == 1
+    daemons[0].ask("cleanup")
+    assert joined_at_most(net.hosts[0]) == before
+
+
+def test_a_daemon_that_stands_still_does_not_stop_bulk_data(build: Build) -> None:
+    net = build()
+    daemons = both(net.hosts, *BULK)
+    moving = between(net, 3 * SIZE)
+    moving.wait_for(0.1)
+    with daemons[0].paused():
+        time.sleep(0.7)
+        came = moving.received
+        # After a second without a sign of the daemon the programs let all windows pass.
+        time.sleep(1.3)
+        assert moving.received > came
+    assert moving.wait().stall_s < STALL_S
+    assert all(daemon.runs for daemon in daemons)
+
+
+@pytest.mark.parametrize("end", [0, 1], ids=["sender", "receiver"])
+def test_a_link_that_goes_down_and_up_interrupts_bulk_data_no_longer_than_tcp_does(build: Build, end: int) -> None:
+    net = build()
+    daemons = both(net.hosts, *BULK)
+    moving = between(net, 3 * SIZE)
+    moving.wait_for(0.1)
+    net.hosts[end].run("ip", "link", "set", "eth0", "down")
+    time.sleep(0.3)
+    net.hosts[end].run("ip", "link", "set", "eth0", "up")
+    before = in_kernel(daemons[0])
+    wait_until(lambda: in_kernel(daemons[0]) > before + 500, "bulk data leaves in the kernel again", 5.0, 0.1)
+    assert moving.wait().stall_s < 0.3 + 1.6 + STALL_S
+
+
+@pytest.mark.parametrize(("first", "later"), [(1500, 1280), (1280, 1500)], ids=["smaller", "larger"])
+def test_an_mtu_that_changes_in_mid_transfer_harms_no_byte(build: Build, first: int, later: int) -> None:
+    net = build()
+    for host in net.hosts:
+        host.run("ip", "link", "set", "eth0", "mtu", str(first))
+    daemons = both(net.hosts, *BULK)
+    moving = between(net, SIZE)
+    moving.wait_for(0.2)
+    for host in net.hosts:
+        host.run("ip", "link", "set", "eth0", "mtu", str(later))
+    assert moving.wait().stall_s < STALL_S
+    assert in_kernel(daemons[0]) > 1_000
+
+
+@pytest.mark.parametrize("forged", ["cookie", "session", "address", "replayed"])
+def test_forged_and_replayed_credits_open_no_window(build: Build, forged: str) -> None:
+    net = build(hosts=3)
+    one, two, evil = net.hosts
+    daemons = both([one, two], *BULK)
+    moving = Exchange(one, two, 2 * SIZE)
+    moving.wait_for(0.1)
+    with Tap(one, first=True) as tap:
+        credit = tap.first(CREDIT)
+    far = credit.but(number=credit.number + 1_000)
+    false = {
+        "cookie": far.but(cookie=credit.cookie ^ 1),
+        "session": far.but(session=credit.session + 1_000),
+        "address": far.but(sender=evil.mac),
+        "replayed": credit,
+    }[forged]
+    with Tap(evil) as tap, meanwhile(tap, itertools.repeat(false), 5_000):
+        assert moving.wait().stall_s < 2 * STALL_S
+    reasons = (forged, "session") if forged == "replayed" else (forged,)
+    sent, came = (stats(daemon) for daemon in daemons)
+    assert sum(sent.get(f'refused_total{{reason="{reason}"}}', 0) for reason in reasons) > 100
+    assert sent["credits_used_total"] <= came["credits_sent_total"]
+    # Each packet names a credit, and none of them twice.
+    assert came.get('refused_total{reason="credit_number"}', 0) < 20 + came["data_received_total"] / 100
+
+
+def test_conntrack_finds_no_packet_of_bulk_data_invalid(build: Build) -> None:
+    net = build()
+    one = net.hosts[0]
+    try:
+        for chain in ("INPUT", "OUTPUT"):
+            one.run("iptables", "-w", "-A", chain, "-m", "conntrack", "--ctstate", "INVALID", "-j", "DROP")
+    except Exception as error:
+        pytest.skip(f"no conntrack: {error}")
+    daemons = both(net.hosts, *BULK)
+    assert between(net, SIZE).wait().stall_s < STALL_S
+    assert in_kernel(daemons[0]) > 10_000
+    counts = re.findall(r"\[(\d+):\d+\] -A (?:INPUT|OUTPUT)", one.run("iptables-save", "-c", "-t", "filter"))
+    assert [int(count) for count in counts] == [0, 0]
+
+
+def test_with_control_frames_over_udp_bulk_data_waits_in_user_space_and_the_log_says_so(build: Build) -> None:
+    net = build(control="udp")
+    daemons = both(net.hosts, *BULK, "--control", "udp")
+    assert between(net, SIZE // 4).wait().stall_s < STALL_S
+    assert in_kernel(daemons[0]) == 0
+    assert "bulk data waits in user space" in log(daemons[0])
+    assert under_credits(daemons[0]) > 0.95
+
+
+def test_a_recording_of_bulk_data_in_the_kernel_gives_the_same_orders_again(
+    build: Build, clearwayd: str, tmp_path: Path
+) -> None:
+    net = build()
+    file = tmp_path / "one.rec"
+    one, two = net.hosts
+    daemon = one.daemon(*HOST, *BULK, "--record", str(file))
+    two.daemon(*HOST, *BULK)
+    for port in (8000, 8001):
+        between(net, SIZE // 4, port=port).wait()
+    assert in_kernel(daemon) > 3_000
+    daemon.stop()
+    assert b"bulk_path = true" in file.read_bytes()[:4_096]
+    done = subprocess.run([clearwayd, "replay", str(file)], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
