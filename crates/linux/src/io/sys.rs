@@ -313,6 +313,16 @@ pub(super) fn ethtool(
     Errno::result(result).map(drop)
 }
 
+/// Gives memory back to the system that was freed, and that the allocator keeps for later.
+pub(super) fn give_memory_back() {
+    // SAFETY: the call takes no pointer, and whatever is in use stays where it is.
+    #[cfg(target_env = "gnu")]
+    #[allow(unsafe_code)] // No library has this call of glibc.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// The length of the longest structure that [`ethtool`] takes: `struct ethtool_cmd`, in words of 32 bits.
 pub(super) const ETHTOOL_WORDS: usize = 11;
 
