@@ -122,8 +122,9 @@ impl Bulks {
         let released = released(flow, place, shared, start);
         shared.taken.store(shared.came.load(Acquire), Release);
         place.taken = place.came;
+        let cookie = shared.cookie.load(Relaxed);
         self.ended.push(released);
-        self.tell(flow, self.shared.table()[self.flows[flow].at].cookie.load(Relaxed));
+        self.tell(flow, cookie);
     }
 
     /// Takes all flows back.
