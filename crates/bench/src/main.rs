@@ -33,6 +33,9 @@ struct Args {
     /// Print how the work of the case divides among these numbers of threads, and the speed-up that follows, as JSON.
     #[arg(long, requires = "case", value_name = "THREADS", num_args = 1.., value_parser = clap::value_parser!(u16).range(2..=1024))]
     shares: Vec<u16>,
+    /// Go through the network of the case as a whole, and not block by block.
+    #[arg(long, requires = "case", conflicts_with = "shares")]
+    whole: bool,
     /// Print the cases and the kind of this build, as JSON.
     #[arg(long)]
     list: bool,
@@ -72,7 +75,7 @@ fn main() -> ExitCode {
                 format!("--case {name}: there is no such case; --list prints those that there are")
             })
             .and_then(|case| match threads.is_empty() {
-                true => Ok(outcome::of_case(&case, args.scale).to_json()),
+                true => Ok(outcome::of_case(&case, args.scale, args.whole).to_json()),
                 false => Ok(shares::of_case(&case, args.scale, &threads)?.to_json()),
             })
         }

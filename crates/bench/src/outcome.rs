@@ -59,8 +59,8 @@ impl Outcome {
     }
 }
 
-/// Runs a case in this process.
-pub fn of_case(case: &Case, scale: f64) -> Outcome {
+/// Runs a case in this process. `is_whole` forbids that one thread goes through blocks of the network in turn.
+pub fn of_case(case: &Case, scale: f64, is_whole: bool) -> Outcome {
     let model = model(&case.load, scale);
     if matches!(case.load, Load::Bare(_)) {
         return of_bare(&model);
@@ -69,7 +69,11 @@ pub fn of_case(case: &Case, scale: f64) -> Outcome {
         Load::Short(..) => [Some(Box::new(Folder)), None],
         _ => [None, None],
     };
-    measure(&model, case.threads, spools, case.frames).expect("a case has results")
+    let partition = match is_whole {
+        true => Partition::whole(&model),
+        false => Partition::new(&model, case.threads),
+    };
+    measure(&model, &partition, spools, case.frames).expect("a case has results")
 }
 
 /// Runs a scenario file in this process, and takes frames of it, if any are wanted.
@@ -88,7 +92,8 @@ pub fn of_scenario(
     });
     let overrides = Overrides { transport, set: pairs.collect::<Result<_, _>>()?, ..Overrides::default() };
     let scenario = Scenario::load(path, &overrides).map_err(|error| error.to_string())?;
-    measure(&scenario.model, 1, [None, None], frames).map_err(|error| error.to_string())
+    let model = &scenario.model;
+    measure(model, &Partition::one(model), [None, None], frames).map_err(|error| error.to_string())
 }
 
 /// Runs the bare loop of a model.
@@ -112,15 +117,15 @@ fn of_bare(model: &Model) -> Outcome {
     }
 }
 
-/// Simulates a model on so many threads, and takes frames of it, if any are wanted.
+/// Simulates a model that is cut in this way, and takes frames of it, if any are wanted.
 fn measure(
     model: &Model,
-    threads: usize,
+    partition: &Partition,
     spools: [Option<Box<dyn Spool>>; 2],
     frames: Option<Parts>,
 ) -> Result<Outcome, SimError> {
     let model_bytes = resident_bytes();
-    let mut simulation = Simulation::spooled(model, &Partition::new(model, threads), spools)?;
+    let mut simulation = Simulation::spooled(model, partition, spools)?;
     let (setup_cpu_s, start) = (cpu_seconds(), wall_seconds());
     counted(&mut || match frames {
         Some(parts) => look(&mut simulation, parts),

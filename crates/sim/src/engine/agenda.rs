@@ -56,6 +56,12 @@ impl Agenda {
         self.wheel.push(event);
     }
 
+    /// Lets an agenda in which nothing is pending take events from `now` on again, however far those lay that it had.
+    pub fn rewind(&mut self, now: Time) {
+        self.now = now;
+        self.wheel.rewind(now);
+    }
+
     /// Returns the host that scheduled an event. Its meaning is another one if an entity of another kind did.
     pub fn host_of(&self, event: &Event) -> HostId {
         HostId::from_index((event.port().0 - self.ports) as usize)

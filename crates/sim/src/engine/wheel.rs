@@ -180,6 +180,15 @@ impl Wheel {
         self.next == self.current.len() && self.advance(until)
     }
 
+    /// Turns a wheel on which nothing is pending back, or on, to the time `now`.
+    pub fn rewind(&mut self, now: Time) {
+        debug_assert!(self.next_at().is_none(), "what is pending would be lost");
+        self.current.clear();
+        self.next = 0;
+        self.cursor = now.as_ps() >> self.shift;
+        self.near_end = (self.cursor + NEAR as u64) >> SPAN << SPAN;
+    }
+
     /// Takes the first event, if it comes before `until`.
     #[inline]
     pub fn pop_before(&mut self, until: Time) -> Option<Event> {
@@ -509,6 +518,23 @@ mod tests {
             EventKind::SenderTimer(FlowSlot::from_index(3)),
         ];
         assert_eq!(order, [&arrivals[..], &others, &[EventKind::Arrive(PacketId::from_index(7))]].concat());
+    }
+
+    #[test]
+    fn a_wheel_that_was_emptied_far_ahead_takes_events_of_the_present_again() {
+        let event = |at| Event::new(Time::from_ps(at), 0, EventKind::Wake(PortId(at as u32)));
+        let mut wheel = Wheel::new(Span::from_us(1), 10);
+        for round in 1..4 {
+            // Near, in the wide buckets, and in the heap.
+            let ats = [30, 4_000_000, 900_000_000_000].map(|at| at * round);
+            ats.iter().for_each(|&at| wheel.push(event(at)));
+            let taken: Vec<u64> =
+                std::iter::from_fn(|| wheel.pop_before(Time::MAX)).map(|event| event.at().as_ps()).collect();
+            assert_eq!(taken, ats);
+            let now = 30 * round;
+            wheel.rewind(Time::from_ps(now));
+            assert_eq!((wheel.cursor, wheel.current.len()), (now >> wheel.shift, 0));
+        }
     }
 
     proptest! {

@@ -7,9 +7,10 @@ use super::mailboxes::Mailboxes;
 use super::network::Network;
 use super::networks::Networks;
 use super::pause;
+use super::port::Away;
 use super::slab::Addition;
-use crate::engine::EventKind;
-use crate::ids::{PacketId, PartId};
+use crate::engine::{Event, EventKind};
+use crate::ids::{Id, PacketId, PartId};
 use clearway_proto::Flags;
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -36,14 +37,28 @@ pub fn settle(nets: &mut Networks) {
 }
 
 impl Network {
+    /// Schedules an event of a port at another block.
+    #[inline]
+    pub(super) fn schedule_at(&mut self, block: u16, port: PortId, at: Time, kind: EventKind) {
+        let event = Event::new(at, port.0, kind);
+        match &mut self.blocks {
+            Some(blocks) if blocks.are_open() => blocks.schedule(block, event),
+            _ => self.agenda.take_over(event),
+        }
+    }
+
     fn outbox(&mut self, part: PartId) -> &mut Batch {
         let exchange = self.exchange.as_mut().expect("a link that leads away has boxes");
         exchange.outbox(part)
     }
 
-    /// Puts a packet into the outbox of the part to which the link of a port leads.
+    /// Sends a packet over the link of a port that leads elsewhere: to another block, or into the outbox of another part.
     #[inline(never)]
-    pub(super) fn hand_over(&mut self, part: PartId, port: PortId, at: Time, id: PacketId) {
+    pub(super) fn hand_over(&mut self, away: Away, port: PortId, at: Time, id: PacketId) {
+        let part = match away {
+            Away::Part(part) => PartId::from_index(part.into()),
+            Away::Block(block) => return self.schedule_at(block, port, at, EventKind::Arrive(id)),
+        };
         let routed = self.slab[id];
         let extra = routed.packet.flags.has(Flags::EXTRA).then(|| *self.slab.extra(id));
         self.slab.vacate(id);
@@ -53,16 +68,14 @@ impl Network {
         outbox.extras.extend(extra);
     }
 
-    /// Puts a pause frame for a port into the outbox of the part where the port is.
+    /// Sends a pause frame for a port elsewhere: to another block, or into the outbox of another part.
     #[inline(never)]
-    pub(super) fn hand_over_frame(
-        &mut self,
-        part: PartId,
-        back: PortId,
-        at: Time,
-        link: PortId,
-        frame: Frame,
-    ) {
+    pub(super) fn hand_over_frame(&mut self, away: Away, back: PortId, at: Time, link: PortId, frame: Frame) {
+        let part = match away {
+            Away::Part(part) => PartId::from_index(part.into()),
+            Away::Block(block) => return self.schedule_at(block, back, at, EventKind::Pause(link)),
+        };
+        pause::withdraw_frame(self, link);
         let item = Handover { port: back, at, what: Crossing::Frame(link, frame) };
         self.outbox(part).push(item);
     }

@@ -14,14 +14,14 @@ use super::nics::{Nic, Nics};
 use super::notified::Notified;
 use super::paths::Paths;
 use super::plain::PlainQueue;
-use super::port::{ControlWork, Instance, Port};
+use super::port::{Away, ControlWork, Instance, Port};
 use super::scheduler::Arbiter;
 use super::slab::Slab;
 use super::trims::{AllTrims, Trims};
 use super::unseen::Unseen;
 use crate::classes::{Classes, Lanes};
 use crate::engine::Agenda;
-use crate::ids::{ClassId, Id, IdVec, PartId, QueueId};
+use crate::ids::{ClassId, Id, IdVec, QueueId};
 use crate::model::{Class, Model, PortModel, Traffic};
 use crate::trace::Recorder;
 use clearway_proto::port::{MarkAt, Trimmer};
@@ -43,7 +43,8 @@ impl Network {
         let mut net = Network::build(model, is_here);
         for (port, out) in model.topology.ports().iter().zip(net.ports.iter_mut()) {
             let leads_away = is_here(port.from) && !is_here(port.to);
-            out.special.leads_to = leads_away.then(|| PartId::from_index(part_of[port.to.index()] as usize));
+            let to = || Away::Part(part_of[port.to.index()] as u16);
+            out.special.leads_to = leads_away.then(to);
             out.settle();
         }
         net.deferred_exits = deferred_exits(&net);
@@ -86,6 +87,7 @@ impl Network {
             left_at: Time::ZERO,
             tap: Recorder::new(model),
             exchange: None,
+            blocks: None,
         };
         net.paths.tables.keeps_paths = model.routing == Policy::Entropy;
         net.paths.tables.are_numbers = model.routing == Policy::Source;
@@ -220,8 +222,8 @@ impl Network {
     }
 }
 
-/// The ports of a part that lead to others and may be served late.
-fn deferred_exits(net: &Network) -> Vec<PortId> {
+/// The ports of a part that lead elsewhere and may be served late.
+pub(super) fn deferred_exits(net: &Network) -> Vec<PortId> {
     let ports = net.ports.enumerate();
     let exits = ports.filter(|(_, out)| out.special.defers() && out.special.leads_to.is_some());
     exits.map(|(port, _)| port).collect()

@@ -1,7 +1,7 @@
 //! The delays between the parts of a network: how much later than one part another one can hear of it.
 
 use super::networks::Networks;
-use crate::ids::Id;
+use super::port::Away;
 use clearway_units::{Span, Time};
 
 /// The shortest delays between parts, from which follows how far each may go on without hearing of the others. They
@@ -24,8 +24,8 @@ impl Delays {
         let mut links = vec![Span::MAX; parts * parts];
         for (from, net) in nets.iter().enumerate() {
             for out in net.ports.iter() {
-                if let Some(to) = out.special.leads_to {
-                    let shortest = &mut links[from * parts + to.index()];
+                if let Some(Away::Part(to)) = out.special.leads_to {
+                    let shortest = &mut links[from * parts + usize::from(to)];
                     *shortest = out.delay.min(*shortest);
                 }
             }

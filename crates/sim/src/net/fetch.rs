@@ -13,8 +13,15 @@ use clearway_topology::PortId;
 /// trim, whose senders fill queues with first windows; elsewhere the place of one that left is taken by the next one, so few
 /// places are in use at a time.
 pub fn is_large(net: &Network) -> bool {
+    let blocks =
+        net.blocks.as_ref().filter(|blocks| blocks.are_open()).map_or(1, |blocks| blocks.numbers().len());
+    exceeds_cache(bytes(net) / blocks)
+}
+
+/// Returns the bytes of what events of a network need besides the ends of flows.
+pub fn bytes(net: &Network) -> usize {
     let packets = if net.trims.has_any() { net.slab.size() } else { 0 };
-    exceeds_cache(net.ports.size() + net.queues.size() + net.plain.size() + net.credits.size() + packets)
+    net.ports.size() + net.queues.size() + net.plain.size() + net.credits.size() + packets
 }
 
 /// Returns whether the first packets of queues are to be fetched ahead of the wake-up of their ports, by [`look_at_heads`].

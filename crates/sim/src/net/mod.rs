@@ -10,6 +10,7 @@
 //! | `totals.rs`, `controls.rs` | what all parts have counted together; flow control in all of them |
 //! | `boundaries.rs`, `exchange.rs`, `mailboxes.rs` | what parts hand over to each other |
 //! | `delays.rs` | how far parts may go on without hearing of each other |
+//! | `blocks.rs`, `divide.rs` | the blocks of a part, through which one thread goes in turn |
 //! | `network.rs` | [`Network`]: packets enter, move from port to port, and leave |
 //! | `pipeline/` | the way of a packet through a port: arrive, vote, admit, mark, queue, pick, depart |
 //! | `pause.rs`, `faults.rs` | pause frames; links that fail and recover |
@@ -29,6 +30,7 @@
 
 mod adaptive;
 mod admission;
+mod blocks;
 mod books;
 pub mod boundaries;
 mod build;
@@ -38,6 +40,7 @@ mod credit_queue;
 mod credits;
 mod data_queue;
 mod delays;
+pub mod divide;
 mod drop_reason;
 mod drops;
 mod exchange;

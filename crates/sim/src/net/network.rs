@@ -2,6 +2,7 @@
 //! does with a packet is its pipeline (`pipeline/`).
 
 use super::adaptive::Adaptive;
+use super::blocks::Blocks;
 use super::books::Books;
 use super::credits::Credits;
 use super::data_queue::DataQueue;
@@ -98,6 +99,9 @@ pub struct Network {
     pub tap: Option<Box<Recorder>>,
     /// What goes to other parts of the network and comes from there, if this is a part.
     pub exchange: Option<Exchange>,
+    /// The blocks, if there are several. A checkpoint knows none.
+    #[serde(skip)]
+    pub blocks: Option<Box<Blocks>>,
 }
 
 impl Network {
@@ -111,7 +115,12 @@ impl Network {
     /// that is served late sends something to another part.
     pub fn next_at(&self) -> Option<Time> {
         let waiting = self.exchange.as_ref().and_then(|exchange| exchange.first);
-        [self.agenda.next_at(), waiting, self.next_exit].into_iter().flatten().min()
+        let of_part = [self.agenda.next_at(), waiting, self.next_exit].into_iter().flatten();
+        let of_blocks = self
+            .blocks
+            .iter()
+            .flat_map(|blocks| blocks.numbers().filter_map(|number| blocks.next_at(number)));
+        of_part.chain(of_blocks).min()
     }
 
     /// Puts a packet of a flow into the network: the one way in, for all that hosts and switches send. Returns the

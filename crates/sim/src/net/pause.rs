@@ -68,9 +68,8 @@ pub(super) fn send_frame(net: &mut Network, back: PortId) {
     }
     // The frame counts as in flight until the port obeys it.
     let obeyed = arrival + control(net).response();
-    if let Some(part) = net.ports[back].special.leads_to {
-        control(net).withdraw_frame(link);
-        return net.hand_over_frame(part, back, obeyed, link, frame);
+    if let Some(away) = net.ports[back].special.leads_to {
+        return net.hand_over_frame(away, back, obeyed, link, frame);
     }
     net.agenda.at_port(back, obeyed, EventKind::Pause(link));
 }
@@ -138,6 +137,11 @@ pub(super) fn forget_pauses(net: &mut Network, port: PortId) {
 pub(super) fn holds_from(net: &Network, port: PortId, class: ClassId, from: PortId) -> bool {
     let queue = &net.queues.nth(net.ports[port].queues, class.index()).queue;
     queue.iter(&net.slab).any(|routed| came_from(&net.paths, routed) == from)
+}
+
+/// A pause frame goes to another part of the network.
+pub(super) fn withdraw_frame(net: &mut Network, link: PortId) {
+    control(net).withdraw_frame(link);
 }
 
 /// A pause frame for a port came from another part of the network.

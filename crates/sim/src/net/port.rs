@@ -1,7 +1,7 @@
 //! An output port: its link, its counters, and where its queues and other parts are found.
 
 use super::link::{ByteTime, Link};
-use crate::ids::{ClassSet, CreditsId, LossId, MechanismId, NicId, PartId, PlainId, QueueId};
+use crate::ids::{ClassSet, CreditsId, LossId, MechanismId, NicId, PlainId, QueueId};
 use clearway_proto::{Framing, Packet, Sees};
 use clearway_topology::NodeId;
 use clearway_units::{Rate, Span, Time};
@@ -26,7 +26,7 @@ pub struct Port {
     /// something, a trace covers the port, or it may be served late; else those that a mechanism looks at.
     pub special_arrivals: Sees,
     /// The packets that must take the slow path when they depart: all if the link loses at random or leads to
-    /// another part of the network, or a trace covers the port; else those that a mechanism looks at.
+    /// another part or block of the network, or a trace covers the port; else those that a mechanism looks at.
     pub special_departures: Sees,
     /// The work that flow control has for the port.
     pub control: ControlWork,
@@ -104,6 +104,15 @@ pub enum Instance {
     Guarded,
 }
 
+/// Where a link leads whose ends are handled apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Away {
+    /// To the part of the network of this number.
+    Part(u16),
+    /// To the block of this number of the same part (`blocks.rs`).
+    Block(u16),
+}
+
 /// The parts of a port that packets meet on the slow path.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Special {
@@ -119,8 +128,8 @@ pub struct Special {
     pub is_traced: bool,
     /// The instance of the pipeline that the port takes while nothing special is asked of it.
     pub instance: Instance,
-    /// The part of the network to which the link leads, if that is another one.
-    pub leads_to: Option<PartId>,
+    /// Where the link leads, if that is another part of the network or another block of this one.
+    pub leads_to: Option<Away>,
 }
 
 impl Special {
@@ -134,6 +143,20 @@ impl Special {
         instance: Instance::General,
         leads_to: None,
     };
+
+    /// Returns the block to which the link leads, if nothing else of a departure has to be looked at, but for what a port
+    /// that trims notes.
+    #[inline(always)]
+    pub fn only_leads_to_block(&self) -> Option<u16> {
+        match self.leads_to {
+            Some(Away::Block(block))
+                if self.mechanism.is_none() && self.loss.is_none() && !self.is_traced =>
+            {
+                Some(block)
+            }
+            _ => None,
+        }
+    }
 
     /// Returns whether the port may be served late.
     #[inline]
@@ -498,7 +521,7 @@ mod tests {
         assert_eq!(settled(&|port| port.control = ControlWork::FRAME_DUE), (all, none));
         assert_eq!(settled(&|port| port.special.is_traced = true), (all, all));
         assert_eq!(settled(&|port| port.special.loss = Some(LossId::from_index(0))), (none, all));
-        assert_eq!(settled(&|port| port.special.leads_to = Some(PartId::from_index(1))), (none, all));
+        assert_eq!(settled(&|port| port.special.leads_to = Some(Away::Part(1))), (none, all));
         assert_eq!(settled(&|port| port.special.sees_arrivals = Sees::Data), (Sees::Data, none));
         assert_eq!(settled(&|port| port.special.sees_departures = Sees::Data), (none, Sees::Data));
         let trims = |port: &mut Port| port.special.instance = Instance::Trimming;

@@ -5,11 +5,11 @@
 //! entity lie in one part, in which they keep their order, and no other order has a meaning.
 
 use super::boundaries;
+use super::divide::look_at_exits;
 use super::drop_reason::ByReason;
 use super::memory::Memory;
 use super::network::Network;
 use super::networks::Networks;
-use super::pipeline;
 use super::slab::Slab;
 use crate::engine::{Agenda, EventKind};
 use crate::ids::{AgentId, FlowSlot, IdVec, TrafficId};
@@ -54,7 +54,7 @@ pub fn take_over(nets: &mut Networks, mut old: Networks, topology: &Topology, el
     tell_rates(nets);
     nets.set_now(now);
     // Other ports lead to other parts now.
-    nets.parts.iter_mut().for_each(|net| pipeline::settle_exits(net, Time::ZERO));
+    nets.parts.iter_mut().for_each(|net| look_at_exits(net));
     debug_assert_eq!((nets.totals().launched(), packets(nets)), before, "nothing is lost or made up");
 }
 
@@ -109,6 +109,8 @@ fn take_part(
         tap: _,
         // Nothing is under way between parts.
         exchange: _,
+        // A checkpoint knows none.
+        blocks: _,
     } = part;
     take_memory(nets, &memory, topology, was_there);
     take_events(nets, agenda, &slab, agents, topology, elsewhere);

@@ -2,6 +2,7 @@
 //! nobody looks pays nothing for it.
 
 use super::credit_queue::CreditQueue;
+use super::divide::agendas;
 use super::exchange::Crossing;
 use super::flow_control::FlowControl;
 use super::looks::Look;
@@ -11,7 +12,7 @@ use super::port::Sent;
 use super::queue::Queue;
 use super::queued::{Marks, QueuedPacket};
 use super::slab::RoutedPacket;
-use crate::engine::EventKind;
+use crate::engine::{Agenda, Event, EventKind};
 use crate::ids::{ClassId, Id};
 use clearway_proto::port::pfc::PAUSE_WIRE;
 use clearway_topology::PortId;
@@ -174,7 +175,7 @@ impl<'a> Look<'a> {
 /// Returns the number of packets that reached a host which has yet to look at them.
 pub fn handled_later(net: &Network) -> u64 {
     let is_handled = |kind| matches!(kind, EventKind::Handle(_));
-    net.agenda.iter().filter(|event| is_handled(event.kind())).count() as u64
+    agendas(net).flat_map(Agenda::iter).filter(|event| is_handled(event.kind())).count() as u64
 }
 
 /// Shows the frames that ports gave to their links, or that wait there although their turn is known. Those that arrive
@@ -182,7 +183,7 @@ pub fn handled_later(net: &Network) -> u64 {
 fn each_of_part<'a>(net: &'a Network, last: Option<&[Time]>, show: &mut impl FnMut(Launched<'a>)) {
     let latest = last.map_or(Time::MAX, |last| last.iter().copied().max().unwrap_or(Time::ZERO));
     let response = net.memory.control().map_or(Span::ZERO, FlowControl::response);
-    net.agenda.each_until(latest.saturating_add(response), |event| {
+    let mut see = |event: &Event| {
         let (port, at) = (event.port(), event.at());
         if let Some(id) = event.arriving() {
             if last.is_none_or(|last| at <= last[port.index()]) {
@@ -191,7 +192,8 @@ fn each_of_part<'a>(net: &'a Network, last: Option<&[Time]>, show: &mut impl FnM
         } else if matches!(event.kind(), EventKind::Pause(_)) {
             show(launched_at(net, port, at, None));
         }
-    });
+    };
+    agendas(net).for_each(|agenda| agenda.each_until(latest.saturating_add(response), &mut see));
 }
 
 /// Returns the frames that other parts of the network sent here and that this one has yet to take in.

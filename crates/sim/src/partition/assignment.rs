@@ -1,5 +1,6 @@
 //! The part of each node, and the reasons for which a model runs on one thread.
 
+use super::blocks;
 use super::cut::{Cut, Graph};
 use super::groups::Groups;
 use super::load::Load;
@@ -24,22 +25,48 @@ const UNEVEN: f64 = 1.02;
 pub struct Partition {
     part_of: Vec<u32>,
     parts: usize,
+    /// The block of each node.
+    block_of: Vec<u32>,
+    blocks: usize,
 }
 
 impl Partition {
-    /// Returns the partition into a single part.
+    /// Returns the partition into a single part, in as many blocks as one thread is expected to be fastest with.
     pub fn one(model: &Model) -> Partition {
-        Partition { part_of: vec![0; model.topology.nodes().len()], parts: 1 }
+        let blocks = blocks::wanted(model, Partition::width(model));
+        if blocks > 1 { Partition::cut(model, blocks).in_blocks() } else { Partition::whole(model) }
+    }
+
+    /// Returns the partition into a single part that is a single block.
+    pub fn whole(model: &Model) -> Partition {
+        Partition::apart(vec![0; model.topology.nodes().len()], 1)
+    }
+
+    /// A partition into parts each of which is one block.
+    fn apart(part_of: Vec<u32>, parts: usize) -> Partition {
+        let block_of = vec![0; part_of.len()];
+        Partition { part_of, parts, block_of, blocks: 1 }
+    }
+
+    /// Makes a single part of which the present parts are the blocks.
+    pub fn in_blocks(self) -> Partition {
+        let Partition { part_of: block_of, parts: blocks, .. } = self;
+        Partition { part_of: vec![0; block_of.len()], parts: 1, block_of, blocks }
     }
 
     /// Cuts the network of a model into so many parts with even shares of the expected load, few packets between them,
     /// and wide windows. There are fewer parts where more would not make the heaviest lighter, and one where
     /// [`Partition::refusal`] has a reason. The same model gives the same partition.
     pub fn new(model: &Model, parts: usize) -> Partition {
+        let cut = if parts > 1 { Partition::cut(model, parts) } else { Partition::one(model) };
+        if cut.parts > 1 { cut } else { Partition::one(model) }
+    }
+
+    /// As [`Partition::new`], with parts that are one block each.
+    fn cut(model: &Model, parts: usize) -> Partition {
         let delays = delays(model);
-        let Some(shortest) = delays.first().filter(|_| parts > 1 && Partition::refusal(model).is_none())
-        else {
-            return Partition::one(model);
+        let Some(shortest) = delays.first().filter(|_| Partition::refusal(model).is_none()) else {
+            return Partition::whole(model);
         };
         let (load, order) = (Load::new(model), Order::new(&model.topology));
         let (mut best, heaviest) = cut(model, &load, &order, *shortest, parts);
@@ -95,12 +122,22 @@ impl Partition {
             let next = numbers.len() as u32;
             *part = *numbers.entry(*part).or_insert(next);
         }
-        Partition { part_of, parts: numbers.len().max(1) }
+        Partition::apart(part_of, numbers.len().max(1))
     }
 
     /// Returns the number of parts; none of them is empty.
     pub fn parts(&self) -> usize {
         self.parts
+    }
+
+    /// Returns the number of blocks through which the thread of the only part goes in turn; 1 if there are several parts.
+    pub fn blocks(&self) -> usize {
+        self.blocks
+    }
+
+    /// Returns the block of each node.
+    pub fn block_of(&self) -> &[u32] {
+        &self.block_of
     }
 
     /// Returns the part of a node.

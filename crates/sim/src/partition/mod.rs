@@ -11,6 +11,7 @@
 //! | `shares.rs` | [`PartitionSummary`]: shares of the load, and what crosses between parts |
 
 mod assignment;
+mod blocks;
 mod cut;
 mod demand;
 mod groups;

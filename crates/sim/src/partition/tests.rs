@@ -248,3 +248,24 @@ proptest! {
         prop_assert!((0.0..=1.0).contains(&summary.cut_traffic), "{:?}", summary);
     }
 }
+
+fn blocks(k: u32, gbps: u64, ns: u64, transport: &str) -> usize {
+    let tree = FatTree { k, rate: Rate::gbps(gbps), delay: Span::from_ns(ns), ..FatTree::default() };
+    let transport = AnyTransport::by_name(transport).unwrap();
+    let model = ports::network_for(tree.build().unwrap(), [&transport]).unwrap();
+    let (one, whole) = (Partition::one(&model), Partition::whole(&model));
+    assert_eq!([one.parts(), whole.parts(), whole.blocks()], [1; 3]);
+    one.blocks()
+}
+
+#[test]
+fn a_thread_goes_through_blocks_where_links_carry_several_frames_in_a_window_and_ports_hold_queues() {
+    // The trees of 128 and of 1,024 hosts have 768 and 6,144 ports.
+    assert_eq!((blocks(8, 100, 1000, "uec-nscc"), blocks(16, 100, 1000, "expresspass")), (2, 16));
+    // Of 100 Gbps, a frame of 1,538 bytes takes 123 ns.
+    assert_eq!((blocks(16, 100, 493, "expresspass"), blocks(16, 100, 492, "expresspass")), (16, 1));
+    assert_eq!(blocks(16, 100, 0, "expresspass"), 1, "links without delay give no window");
+    assert_eq!(blocks(16, 100, 1000, "dctcp"), 1, "what leaves a plain port is known at once");
+    assert_eq!(blocks(8, 100, 1000, "expresspass"), 1, "768 ports fit into the cache");
+    assert_eq!(blocks(4, 100, 1000, "uec-nscc"), 1, "a small network fits into the cache");
+}

@@ -20,8 +20,8 @@ use super::region::Region;
 use super::state::{SimError, Simulation};
 use crate::metrics::Spool;
 use crate::model::Model;
-use crate::net::Networks;
 use crate::net::recut::are_cut_alike;
+use crate::net::{Networks, divide};
 use crate::partition::Partition;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -66,6 +66,7 @@ impl Simulation {
     pub fn save(&mut self, code: &str, to: &mut dyn Write) -> Result<(), CheckpointError> {
         self.journal.sync()?;
         self.sampler.sync()?;
+        divide::gather(&mut self.nets);
         let mut sealed = Sealed { to, hasher: blake3::Hasher::new() };
         sealed.write_all(MARK)?;
         sealed.write_all(blake3::hash(code.as_bytes()).as_bytes())?;
@@ -97,7 +98,7 @@ impl Simulation {
         let mut sim = Simulation::spooled(model, partition, spools)?;
         let [flows, samples] = [sim.journal.take_spool(), sim.sampler.take_spool()];
         sim.set_state(&mut state)?;
-        let nets: Networks = next(&mut state)?;
+        let mut nets: Networks = next(&mut state)?;
         let mut regions = regions_for(&sim, nets.len());
         for region in &mut regions {
             region.set_state(&mut state)?;
@@ -106,6 +107,7 @@ impl Simulation {
             return Err(CheckpointError::Damaged);
         }
         if are_cut_alike(&nets, &sim.nets) {
+            divide::take_blocks(&mut nets, &mut sim.nets);
             (sim.nets, sim.regions) = (nets, regions);
         } else {
             recut(&mut sim, nets, regions);

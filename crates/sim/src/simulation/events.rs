@@ -28,10 +28,18 @@ impl Region {
     /// `most` of them. Returns the time before which all are handled; `None` if there were too many, or if time stands
     /// still.
     pub fn run(&mut self, net: &mut Network, until: Time, most: u64) -> Option<Time> {
+        if net.blocks.is_some() {
+            return self.run_in_blocks(net, until, most);
+        }
         self.until = match self.notes.last() {
             Some(note) if self.is_prompt => until.min(note.at + TICK),
             _ => until,
         };
+        self.run_alone(net, most)
+    }
+
+    /// As [`Region::run`], for all that has one agenda, and before the time that is set.
+    pub(super) fn run_alone(&mut self, net: &mut Network, most: u64) -> Option<Time> {
         let mut left = most;
         while left > 0 && !self.stands_still() {
             let next = left.min(Standstill::until_look(self.events));
@@ -40,7 +48,7 @@ impl Region {
                 return Some(until);
             }
             left -= next;
-            self.standstill.look(self.events, self.last);
+            self.standstill.look(self.events, net.now());
         }
         None
     }
@@ -77,7 +85,8 @@ impl Region {
 
     fn rest(&mut self, net: &Network, handled: u64) {
         if handled > 0 {
-            self.last = net.now();
+            // Another block may have come further.
+            self.last = self.last.max(net.now());
             self.events += handled;
         }
     }

@@ -4,13 +4,14 @@ use super::state::Simulation;
 use crate::engine::EventKind;
 use crate::ids::{FlowSlot, Id};
 use crate::metrics::{Ended, Livelock};
+use crate::net::divide::agendas;
 
 /// Ends the run if time stands still in a region, or among the global events. Returns whether it does.
 pub fn ends_livelocked(sim: &mut Simulation) -> bool {
     let (at, what) = if let Some(part) = sim.regions.iter().position(|region| region.stands_still()) {
-        let next = sim.nets.part(part).agenda.peek(0);
         let at = sim.regions[part].last;
-        let next = next.filter(|event| event.at() == at);
+        let mut pending = agendas(sim.nets.part(part)).filter_map(|agenda| agenda.peek(0));
+        let next = pending.find(|event| event.at() == at);
         (at, next.map_or_else(|| "events of several kinds".into(), |event| told(sim, part, event.kind())))
     } else if sim.standstill.is_reached() {
         let next = sim.global_events.first();

@@ -25,6 +25,7 @@
 //! | `journal.rs` | the rows of flows while the run goes on |
 
 mod apps;
+mod blocks;
 mod checkpoint;
 mod company;
 mod crew;

@@ -15,7 +15,7 @@ use crate::engine::ENTITIES_MAX;
 use crate::ids::{ClassSet, FaultId, Id, SeriesId, TrafficId};
 use crate::metrics::{Sampler, Spool, Window};
 use crate::model::{Class, Model, Pattern, Probe, Sample, Traffic};
-use crate::net::{Delays, Networks};
+use crate::net::{Delays, Networks, divide};
 use crate::partition::Partition;
 use clearway_proto::{Entity, Packet, Rng};
 use clearway_topology::{core_oversubscription, farthest_round_trip};
@@ -49,7 +49,8 @@ impl Simulation {
         let model = &Arc::new(model.clone());
         let nodes = model.topology.nodes().len();
         let part_of = (0..nodes).map(|node| partition.part_of(Id::from_index(node))).collect();
-        let nets = Networks::new(model, part_of, partition.parts());
+        let mut nets = Networks::new(model, part_of, partition.parts());
+        divide::divide(&mut nets, model, partition.block_of(), partition.blocks());
         let shares = Shares::new(model);
         let width = Partition::width(model);
         let mut sim = Simulation {

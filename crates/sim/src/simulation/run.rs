@@ -14,7 +14,7 @@ use crate::engine::TICK;
 use crate::ids::{Id, SeriesId};
 use crate::metrics::Ended;
 use crate::model::Model;
-use crate::net::boundaries;
+use crate::net::{boundaries, divide};
 use clearway_units::Time;
 
 impl Simulation {
@@ -32,13 +32,14 @@ impl Simulation {
         report(&self.progress());
     }
 
-    /// Handles about so many events: on one thread at most as many. Returns whether the run goes on.
+    /// Handles about so many events: at most as many on one thread, unless that goes through blocks of a large network. Returns
+    /// whether the run goes on.
     pub fn step(&mut self, events: u64) -> bool {
         self.run_until(Time::MAX, events)
     }
 
-    /// Handles all events up to and at `time`, but only about so many of them: on one thread at most as many. Returns
-    /// whether the run goes on. The sizes of steps change nothing in what happens.
+    /// Handles all events up to and at `time`, but only about so many of them, as [`Simulation::step`] does. Returns whether
+    /// the run goes on. The sizes of steps change nothing in what happens.
     pub fn run_until(&mut self, time: Time, events: u64) -> bool {
         let enough = events_handled(self).saturating_add(events);
         while self.ended.is_none() && events_handled(self) < enough {
@@ -59,6 +60,13 @@ impl Simulation {
     #[doc(hidden)]
     pub fn always_hand_over(&mut self) {
         self.threads.always_hand_over();
+    }
+
+    /// Lets the blocks of a thread take turns however little there is to do, but in one of so many stretches of time (zero
+    /// for none), in which the thread goes through all of them at once: for tests of blocks with small networks.
+    #[doc(hidden)]
+    pub fn take_turns_but(&mut self, every: u64) {
+        divide::take_turns_but(&mut self.nets, every);
     }
 
     /// Times all parts in all windows that follow by a clock, which costs a few readings a window: on their threads or, if

@@ -82,8 +82,12 @@ struct Break {
     parts: usize,
 }
 
-/// A partition into so many parts, if the model can be divided: one of our making, or one that is drawn at random.
+/// A partition into so many parts, if the model can be divided: one of our making, or one that is drawn at random. A single
+/// part of a model with an odd seed is divided into blocks.
 fn cut(model: &Model, parts: usize) -> Partition {
+    if parts == 1 && !model.seed.is_multiple_of(2) && Partition::refusal(model).is_none() {
+        return any_cut(model, 3, model.seed).in_blocks();
+    }
     let made = Partition::new(model, parts);
     if made.parts() == parts || Partition::refusal(model).is_some() {
         return made;
@@ -93,7 +97,9 @@ fn cut(model: &Model, parts: usize) -> Partition {
 }
 
 fn resumed(model: &Model, parts: usize, spools: [Option<Box<dyn Spool>>; 2], from: &[u8]) -> Simulation {
-    Simulation::resume(model, &cut(model, parts), spools, CODE, from).unwrap()
+    let mut simulation = Simulation::resume(model, &cut(model, parts), spools, CODE, from).unwrap();
+    simulation.take_turns_but(5);
+    simulation
 }
 
 /// All that a viewer sees of a run between two steps.
@@ -115,6 +121,7 @@ fn seen(simulation: &mut Simulation) -> String {
 fn broken(model: &Model, parts: usize, breaks: impl IntoIterator<Item = Break>) -> Results {
     let files = [Kept::default(), Kept::default()];
     let mut simulation = Simulation::spooled(model, &cut(model, parts), spools(&files)).unwrap();
+    simulation.take_turns_but(0);
     for Break { events, span, parts } in breaks {
         simulation.step(events);
         simulation.run_until(simulation.progress().now + span, u64::MAX);

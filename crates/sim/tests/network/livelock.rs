@@ -23,8 +23,13 @@ fn endless() -> Model {
 fn in_steps(model: &Model, threads: usize, events: u64) -> Results {
     let partition = Partition::new(model, threads);
     assert_eq!(partition.parts(), threads);
-    let mut sim = Simulation::spooled(model, &partition, [None, None]).unwrap();
+    cut(model, &partition, events)
+}
+
+fn cut(model: &Model, partition: &Partition, events: u64) -> Results {
+    let mut sim = Simulation::spooled(model, partition, [None, None]).unwrap();
     sim.always_hand_over();
+    sim.take_turns_but(0);
     while sim.step(events) {}
     sim.finish().expect("the books balance")
 }
@@ -49,6 +54,17 @@ fn a_livelock_is_found_in_every_part_of_the_network_and_after_the_same_events_wh
     assert!(two.livelock.is_some_and(|found| found.what.contains("h2 to h3")));
     let [small, large] = [777, u64::MAX].map(|events| in_steps(&endless(), 1, events));
     assert_eq!((small.summary.events, small.hash()), (large.summary.events, large.hash()));
+}
+
+#[test]
+fn a_livelock_in_a_block_ends_the_run_and_is_named_as_in_a_run_without_blocks() {
+    let model = endless();
+    let blocks = Partition::new(&model, 2).in_blocks();
+    assert_eq!((blocks.parts(), blocks.blocks()), (1, 2));
+    let [one, of_blocks] = [Partition::whole(&model), blocks].map(|of| cut(&model, &of, u64::MAX).summary);
+    assert_eq!((of_blocks.ended, of_blocks.flows_completed), (Ended::Livelocked, 1));
+    let [one, of_blocks] = [one, of_blocks].map(|of| of.livelock.map(|found| (found.at, found.what)));
+    assert_eq!(one, of_blocks);
 }
 
 #[test]

@@ -273,6 +273,11 @@ impl FlowControl {
         !std::mem::replace(&mut self.watching, true)
     }
 
+    /// Sets whether a watch runs, as far as a block of the network knows that has its turn. Returns what was known before.
+    pub fn set_watching(&mut self, is_watching: bool) -> bool {
+        std::mem::replace(&mut self.watching, is_watching)
+    }
+
     /// Looks for ports that are stopped for too long. Returns whether any port is stopped.
     pub fn watch(&mut self, now: Time) -> bool {
         let storm = self.storm;

@@ -102,6 +102,12 @@ fn launch(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
 #[inline(never)]
 fn launch_where_looked_at(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
     let out = &net.ports[port];
+    if let Some(block) = out.special.only_leads_to_block() {
+        if out.special.trims() && net.slab[id].packet.kind() == Kind::Data {
+            note_departure(net, port, id);
+        }
+        return net.schedule_at(block, port, arrival, EventKind::Arrive(id));
+    }
     match out.special.mechanism {
         // Where not all packets come here, those come that the mechanism sees.
         Some(mechanism) if out.special_departures != Sees::All => {
@@ -132,8 +138,8 @@ fn launch_rarely(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
     }
     if (is_traced || loss.is_some()) && is_lost(net, port, id) {
         drop_packet(net, port, id, DropReason::Loss);
-    } else if let Some(part) = leads_to {
-        net.hand_over(part, port, arrival, id);
+    } else if let Some(away) = leads_to {
+        net.hand_over(away, port, arrival, id);
     } else {
         launch(net, port, arrival, id);
     }

@@ -1,0 +1,136 @@
+//! A network that is divided into blocks (`blocks.rs`), and how they take turns.
+
+use super::blocks::{Blocks, Own};
+use super::build::{deferred_exits, horizon};
+use super::network::Network;
+use super::networks::Networks;
+use super::pipeline;
+use super::port::Away;
+use crate::engine::{Agenda, Event};
+use crate::model::Model;
+use clearway_topology::NodeId;
+use clearway_units::{Span, Time};
+use std::mem::{swap, take};
+
+/// Divides the only part of idle networks into blocks, unless there is one block.
+pub fn divide(nets: &mut Networks, model: &Model, block_of: &[u32], blocks: usize) {
+    if let ([only], 2..) = (&mut nets.parts[..], blocks) {
+        divide_part(only, model, block_of, blocks);
+    }
+}
+
+/// Lets networks take over the blocks of others that are cut alike.
+pub fn take_blocks(nets: &mut Networks, other: &mut Networks) {
+    nets.parts.iter_mut().zip(&mut other.parts).for_each(|(net, other)| take_blocks_of(net, other));
+}
+
+/// Ends that blocks take turns, for somebody who knows no blocks.
+pub fn gather(nets: &mut Networks) {
+    nets.parts.iter_mut().for_each(|net| gather_part(net));
+}
+
+/// Lets blocks take turns in any case but in one of so many stretches of time, for tests.
+pub fn take_turns_but(nets: &mut Networks, every: u64) {
+    nets.parts.iter_mut().filter_map(|net| net.blocks.as_mut()).for_each(|blocks| blocks.open_but(every));
+}
+
+/// Divides an idle network, or part of one, into so many blocks. `block_of` has the block of each node.
+fn divide_part(net: &mut Network, model: &Model, block_of: &[u32], blocks: usize) {
+    let of_node: Vec<u16> = block_of.iter().map(|&block| block as u16).collect();
+    let mut window = Span::MAX;
+    for (port, out) in model.topology.ports().iter().zip(net.ports.iter_mut()) {
+        let [from, to] = [port.from, port.to].map(|node| of_node[node.index()]);
+        if from != to && out.special.leads_to.is_none() {
+            out.special.leads_to = Some(Away::Block(to));
+            out.settle();
+            window = window.min(port.delay);
+        }
+    }
+    let (ports, hosts) = (model.topology.ports().len(), model.topology.hosts());
+    let exits = deferred_exits(net);
+    let own = (0..blocks).map(|block| {
+        let is_here = |node: NodeId| usize::from(of_node[node.index()]) == block;
+        let exits = exits.iter().copied().filter(|&port| is_here(net.ports[port].owner));
+        let agenda = Agenda::new(ports, hosts, horizon(model, is_here));
+        Own { agenda, exits: exits.collect(), next_exit: None }
+    });
+    let own = own.collect();
+    net.deferred_exits = Vec::new();
+    net.blocks = Some(Box::new(Blocks::new(of_node, own, window)));
+}
+
+/// Takes over the blocks of a network of the same model that is cut alike. The events of this one lie in the agenda of
+/// the part.
+fn take_blocks_of(net: &mut Network, other: &mut Network) {
+    net.blocks = other.blocks.take();
+    for (own, other) in net.ports.iter_mut().zip(other.ports.iter()) {
+        own.special.leads_to = other.special.leads_to;
+        own.settle();
+    }
+    net.deferred_exits = take(&mut other.deferred_exits);
+    look_at_exits(net);
+}
+
+/// Notes when the first port that leads elsewhere, and is served late, sends what waits there.
+pub fn look_at_exits(net: &mut Network) {
+    pipeline::settle_exits(net, Time::ZERO);
+    let blocks = net.blocks.iter().flat_map(|blocks| blocks.numbers());
+    for block in blocks.collect::<Vec<_>>() {
+        turn(net, block);
+        pipeline::settle_exits(net, Time::ZERO);
+        turn(net, block);
+    }
+}
+
+/// Gives a block its turn or, called once more, ends it: the agenda of the network is that of the block meanwhile.
+pub fn turn(net: &mut Network, block: u16) {
+    let Some(blocks) = &mut net.blocks else { return };
+    let Own { agenda, exits, next_exit } = blocks.own(block);
+    swap(&mut net.agenda, agenda);
+    swap(&mut net.deferred_exits, exits);
+    swap(&mut net.next_exit, next_exit);
+}
+
+/// Sets whether a block that has its turn shall know that a watch of flow control runs. Returns what was known before.
+pub fn set_watching(net: &mut Network, is_watching: bool) -> bool {
+    net.memory.control_mut().is_some_and(|control| control.set_watching(is_watching))
+}
+
+/// Ends that blocks take turns: brings all their events back to the agenda of the part.
+pub fn gather_part(net: &mut Network) {
+    let Some(blocks) = &mut net.blocks else { return };
+    if !blocks.set_open(false) {
+        return;
+    }
+    for block in blocks.numbers() {
+        let own = blocks.own(block);
+        while let Some(event) = own.agenda.pop_before(Time::MAX) {
+            net.agenda.take_over(event);
+        }
+        own.agenda.rewind(net.agenda.now);
+        own.next_exit = None;
+    }
+}
+
+/// Lets blocks take turns, and spreads what is scheduled over them. `place` tells the node at which an event is handled.
+pub fn spread(net: &mut Network, place: impl Fn(&Agenda, &Event) -> NodeId) {
+    let Network { agenda, blocks: Some(blocks), .. } = net else { return };
+    let was_open = blocks.set_open(true);
+    if agenda.next_at().is_some() {
+        let now = agenda.now;
+        while let Some(event) = agenda.pop_before(Time::MAX) {
+            let block = blocks.of(place(agenda, &event));
+            blocks.schedule(block, event);
+        }
+        agenda.rewind(now);
+    }
+    if !was_open {
+        look_at_exits(net);
+    }
+}
+
+/// Returns the agendas in which events of this part are pending.
+pub fn agendas(net: &Network) -> impl Iterator<Item = &Agenda> {
+    let of_blocks = net.blocks.iter().flat_map(|blocks| blocks.agendas());
+    std::iter::once(&net.agenda).chain(of_blocks)
+}
