@@ -36,7 +36,7 @@ ENGINE := $(TARGET)/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd packages run test test-slow test-testbed test-packages soak test-full soak random mutants mutants-again fuzz fuzz-short tortoise deny msrv parity bench bench-full bench-against bench-peers bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check rustdoc clean
+.PHONY: help build clearwayd packages run rust-tests test test-slow test-testbed test-packages soak test-full soak random mutants mutants-again fuzz fuzz-short tortoise deny msrv parity bench bench-full bench-against bench-peers bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel examples lint docs site guides notebooks docs-check pages-check rustdoc clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -60,11 +60,20 @@ packages: clearwayd .venv/.packages ## Makes deb, rpm and container image of the
 run: build ## Runs the main job and writes out/report/index.html (40 s to two minutes once built).
 	@$(BIN)/clearway demo
 
+# TEST_PROFILE=bench: CI's tests take over what the release is made of. What cargo hands out then has a folder of its own, so that
+# the programs of the release stay.
+ifneq ($(TEST_PROFILE),)
+TESTED := CARGO_TARGET_DIR=$(abspath $(TARGET))/tests CARGO_BUILD_BUILD_DIR=$(abspath $(TARGET))
+endif
+
+rust-tests: .venv/.dependencies
+	$(TESTED) $(NEXTEST) run --workspace --locked $(if $(TESTED),--cargo-profile $(TEST_PROFILE)) --no-run
+
 # LINTED=1 leaves out the checks of types, which `make lint` makes too.
 test: build clearwayd ## Runs all tests, and says which it skipped and how to have them (half an hour or more on 2 cores, build included).
-	$(NEXTEST) run --workspace --locked
+	$(TESTED) $(NEXTEST) run --workspace --locked $(if $(TESTED),--cargo-profile $(TEST_PROFILE))
 	@tools/skipped
-	cargo test --workspace --doc --locked --quiet
+	$(TESTED) cargo test --workspace --doc --locked --quiet $(if $(TESTED),--profile $(TEST_PROFILE))
 	@tools/beside "$(BIN)/pytest -n 0 -m testbed python/tests/testbed" "$(BIN)/pytest -n auto --dist loadfile"
 	$(if $(LINTED),,$(BIN)/mypy && $(BIN)/python -m mypy.stubtest clearway._clearway --mypy-config-file tools/stubtest.ini)
 	@echo "make test: everything passed"

@@ -29,6 +29,12 @@ def both() -> list[clearway.Run]:
     return list(clearway.compare(SMALL + PROBES, ["expresspass", "dctcp"]).runs.values())
 
 
+@pytest.fixture(scope="module")
+def text(both: list[clearway.Run]) -> str:
+    """The page of both; to draw it takes a second."""
+    return page(both)
+
+
 def test_the_page_needs_no_network(both: list[clearway.Run]) -> None:
     text = page(both, "A <title>")
     links = re.findall(r"(?:src|href)=\"([^\"#][^\"]*)\"", text)
@@ -38,8 +44,7 @@ def test_the_page_needs_no_network(both: list[clearway.Run]) -> None:
     assert "A &lt;title&gt;" in text
 
 
-def test_a_page_begins_with_what_was_found_and_tables_fold(both: list[clearway.Run]) -> None:
-    text = page(both)
+def test_a_page_begins_with_what_was_found_and_tables_fold(both: list[clearway.Run], text: str) -> None:
     assert "<title>small: expresspass and dctcp</title>" in text
     found = [prose(one) for one in findings(both)]
     places = [text.index(one) for one in found]
@@ -57,8 +62,8 @@ def test_warnings_stand_below_what_was_found_and_say_code_as_code() -> None:
     assert found([], []) == ""
 
 
-def test_the_network_is_drawn_with_its_hot_ports_in_one_scale(both: list[clearway.Run]) -> None:
-    pictures = [base64.b64decode(data).decode() for data in re.findall(r"base64,([^\"]+)", page(both))]
+def test_the_network_is_drawn_with_its_hot_ports_in_one_scale(both: list[clearway.Run], text: str) -> None:
+    pictures = [base64.b64decode(data).decode() for data in re.findall(r"base64,([^\"]+)", text)]
     assert len(pictures) == 2
     widths = [max(map(float, re.findall(r'class="hot" stroke-width="([\d.]+)"', one))) for one in pictures]
     queues = [metrics.switch_ports(run.ports)["queue_max_bytes"].max() for run in both]
@@ -70,8 +75,8 @@ def test_the_network_is_drawn_with_its_hot_ports_in_one_scale(both: list[clearwa
         assert f">{units.size(most)}</text>" in picture  # type: ignore[arg-type]
 
 
-def test_all_pictures_have_letters_of_one_size(both: list[clearway.Run]) -> None:
-    assert {*re.findall(r'style="min-width:(\d+)px', page(both))} == {str(round(figures.WIDTH * 60))}
+def test_all_pictures_have_letters_of_one_size(text: str) -> None:
+    assert {*re.findall(r'style="min-width:(\d+)px', text)} == {str(round(figures.WIDTH * 60))}
 
 
 def test_the_picture_of_a_network_that_is_gone_is_left_out(both: list[clearway.Run]) -> None:
@@ -101,16 +106,15 @@ def test_a_report_names_the_command_where_there_can_be_no_live_page(
     assert [path.name for path in tmp_path.iterdir()] == ["a run"]
 
 
-def test_pictures_take_their_colours_from_the_page(both: list[clearway.Run]) -> None:
-    text = page(both, "Report")
+def test_pictures_take_their_colours_from_the_page(text: str) -> None:
     assert text.count("<svg") >= 4
     assert "prefers-color-scheme:dark" in text
     assert "var(--t0)" in text
     assert not re.search(r"#0[1-5]0[0-9a-f]{3}\b", text)
 
 
-def test_the_page_is_the_same_for_the_same_runs(both: list[clearway.Run]) -> None:
-    assert page(both, "Report") == page(both, "Report")
+def test_the_page_is_the_same_for_the_same_runs(both: list[clearway.Run], text: str) -> None:
+    assert page(both) == text
 
 
 def test_runs_without_a_finished_flow_make_a_page(tmp_path: Path) -> None:

@@ -72,8 +72,14 @@ size = "256 KB"
 def example() -> Path:
     """The Rust program, built for the whole workspace, as the Rust tests have it: so cargo need not build it twice."""
     command = ["cargo", "build", "--quiet", "--locked", "--workspace", "--example", "hash"]
-    subprocess.run(command, cwd=REPOSITORY, capture_output=True, timeout=600, check=True)
-    return REPOSITORY / os.environ.get("CARGO_TARGET_DIR", "target") / "debug" / "examples" / "hash"
+    target = REPOSITORY / os.environ.get("CARGO_TARGET_DIR", "target")
+    environment, folder = dict(os.environ), target / "debug"
+    if profile := os.environ.get("TEST_PROFILE"):
+        # As `make test` has the Rust tests then.
+        environment |= {"CARGO_TARGET_DIR": f"{target}/tests", "CARGO_BUILD_BUILD_DIR": str(target)}
+        command, folder = [*command, "--profile", profile], target / "tests" / "release"
+    subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, timeout=600, check=True)
+    return folder / "examples" / "hash"
 
 
 def rust_hash(path: Path) -> str:

@@ -61,7 +61,7 @@ def test_flows_are_shown_with_window_and_progress_and_once_when_they_finish() ->
     assert sending.height > 0
     assert (sending["cwnd_bytes"] > 0).all()
     rows: list[int] = []
-    while run.step(by="50 us"):
+    while run.step(by="200 us"):
         rows += [int(row) for row in run.finished()["row"]]
     rows += [int(row) for row in run.finished()["row"]]
     done = run.finish()

@@ -283,7 +283,9 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> clearway.Sweep:
         return packed(tmp_path_factory.mktemp("calm"), LONGER)
 
 
-@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize(
+    "stop", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)], ids=["SIGKILL", "SIGINT"]
+)
 def test_a_sweep_that_is_stopped_goes_on_from_its_packs_and_ends_in_the_same_bytes(
     stop: signal.Signals, tmp_path: Path, calm: clearway.Sweep
 ) -> None:

@@ -79,19 +79,21 @@ fn tcp_under_random_loss_follows_the_square_root_law_mathis_et_al_1997() {
 
 #[test]
 fn equal_long_flows_share_a_link_under_every_transport() {
-    share_a_link(&[32]);
+    share_a_link(&[32], 2);
 }
 
 #[test]
 #[ignore = "needs minutes without optimisation; make test-full"]
 fn equal_long_flows_of_other_numbers_share_a_link_under_every_transport() {
-    share_a_link(&[4, 8, 16]);
+    share_a_link(&[4, 8, 16, 32], 1);
 }
 
-fn share_a_link(numbers: &[u32]) {
+/// Tries numbers of flows, each for a part of the time that `bound` names, but for those transports that need all of it.
+fn share_a_link(numbers: &[u32], part: u64) {
     for info in TRANSPORTS {
         // Transports without congestion control have no shares to test.
         let Some((bound, time)) = bound(info.name) else { continue };
+        let part = if ["newreno", "cubic", "timely"].contains(&info.name) { 1 } else { part };
         for &flows in numbers {
             let shape = Dumbbell {
                 pairs: flows,
@@ -100,7 +102,7 @@ fn share_a_link(numbers: &[u32]) {
                 bottleneck_rate: RATE,
                 bottleneck_delay: Span::from_us(25),
             };
-            let mut model = long(info.name, shape, Span::from_us(297), Span::from_ms(time));
+            let mut model = long(info.name, shape, Span::from_us(297), Span::from_ms(time) / part);
             // PACC rounds each flow's share of CNPs down: N flows get none before the queue is N / beta_1 = 20 KB x N
             // above Q_th (50 KB here), and 32 flows would never get one in 384.5 KB.
             let room = if info.name == "pacc" { 2_000_000 } else { 384_500 };

@@ -19,7 +19,7 @@ fn every_shipped_scenario_runs_under_several_transports_and_its_books_balance() 
             let mut simulation =
                 Simulation::new(&scenario.model).unwrap_or_else(|error| panic!("{about}: {error}"));
             // The start of the run is enough to show that the scenario works.
-            simulation.run(&mut |progress| progress.events < 300_000);
+            simulation.run(&mut |progress| progress.events < 100_000);
             let results = simulation.finish().unwrap_or_else(|error| panic!("{about}: {error}"));
             let summary = &results.summary;
             assert!(summary.link_transmissions > 10_000 || summary.ended == Ended::Complete, "{about}");

@@ -1,6 +1,7 @@
 //! A property test of plain ports, at which the departure of a packet is known when it arrives: a network of them does
 //! to the byte what one does whose ports wake for every packet that waited.
 
+use crate::common::mixes::one_in;
 use crate::common::*;
 use clearway_proto::port::{MarkAt, RedConfig};
 use clearway_sim::Results;
@@ -89,7 +90,7 @@ fn shown(results: &Results) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(one_in(8))]
     #[test]
     fn a_network_of_plain_ports_does_what_one_does_whose_ports_wake(
         topology in topologies(),

@@ -109,7 +109,7 @@ mod tests {
             let (mut records, mut deadlines, mut now) =
                 (Records::default(), Deadlines::default(), Time::ZERO);
             let (mut expired, mut again) = (0, 0);
-            for _ in 0..20_000 {
+            for _ in 0..10_000 {
                 now = now.saturating_add(Span::from_ps(rng.below(3) * rng.below(60_000)));
                 let place = rng.below(records.len().max(1) as u64) as usize;
                 match rng.below(8) {
@@ -148,7 +148,7 @@ mod tests {
                     }
                 }
             }
-            assert!(expired > 500 && again > 200, "{expired} {again}");
+            assert!(expired > 250 && again > 100, "{expired} {again}");
         }
     }
 }
