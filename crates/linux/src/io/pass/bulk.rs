@@ -4,6 +4,8 @@
 //! whose connection TCP does not know here stays with the daemon, and so does one for which there is no place.
 
 #[cfg(test)]
+mod programs;
+#[cfg(test)]
 mod tests;
 
 use super::hash::{PROBES, mixed, words};
@@ -101,8 +103,7 @@ impl Bulks {
         place.highest.store(bulk.highest, Relaxed);
         place.seen.store(bulk.seen, Relaxed);
         place.used.store(0, Relaxed);
-        // Credits of an earlier session are gone.
-        place.taken.store(place.came.load(Relaxed), Relaxed);
+        forget(place);
         place.version.store(if bulk.flow.is_ipv6() { 6 } else { 4 }, Release);
         place.is_on.store(1, Release);
         let (came, taken) = (place.came.load(Relaxed), place.taken.load(Relaxed));
@@ -120,7 +121,7 @@ impl Bulks {
         let shared = &self.shared.table()[place.at];
         shared.is_on.store(0, Release);
         let released = released(flow, place, shared, start);
-        shared.taken.store(shared.came.load(Acquire), Release);
+        forget(shared);
         place.taken = place.came;
         let cookie = shared.cookie.load(Relaxed);
         self.ended.push(released);
@@ -199,6 +200,16 @@ fn released(flow: &FlowKey, place: &mut Place, shared: &BulkPlace, start: u64) -
     };
     (place.came, place.taken, place.bytes, place.wire, place.replayed) = (came, taken, bytes, wire, replayed);
     told
+}
+
+/// Forgets the credits that a flow keeps, so that no packet spends them or names one of them.
+fn forget(place: &BulkPlace) {
+    let (came, taken) = (place.came.load(Acquire), place.taken.load(Acquire));
+    // A packet that has spent its credit and is on its way to the NIC still gets the number of that.
+    if place.stamped.load(Acquire) == taken {
+        place.stamped.store(came, Release);
+    }
+    place.taken.store(came, Release);
 }
 
 /// Writes a flow into a place that no flow has, with all that the kernel counts at zero.
