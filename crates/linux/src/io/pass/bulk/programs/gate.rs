@@ -142,6 +142,8 @@ fn a_packet_that_tcp_repeats_spends_a_credit_too_and_moves_no_end_of_data_back()
         assert!(programs.leaves(&Packet::data(flow, 1_000, 1_400)));
         assert!(!programs.leaves(&Packet::data(flow, 1_000, 1_400)));
         assert_eq!(seen(&programs.place(flow).sent_to), 2_400);
+        assert!(!programs.leaves(&Packet::data(flow, 900, 800)));
+        assert_eq!(seen(&programs.place(flow).sent_to), 2_400, "it ends before");
         assert!(!programs.leaves(&Packet { flags: 17, ..Packet::data(flow, 2_400, 0) }));
         assert_eq!(seen(&programs.place(flow).sent_to), 2_401, "the end counts as a byte");
     });
