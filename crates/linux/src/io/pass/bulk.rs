@@ -36,6 +36,8 @@ pub(super) struct Bulks {
     tallied: u64,
     /// The last words on flows that the kernel has no more.
     ended: Vec<Released>,
+    /// The flows of which it was asked whether their window keeps bytes in the socket.
+    asked: Vec<FlowKey>,
     kernel: Kernel,
 }
 
@@ -69,7 +71,7 @@ impl Bulks {
     }
 
     fn over(shared: Shared<memory::Bulks>, kernel: Kernel) -> Bulks {
-        Bulks { shared, flows: BTreeMap::new(), tallied: 0, ended: Vec::new(), kernel }
+        Bulks { shared, flows: BTreeMap::new(), tallied: 0, ended: Vec::new(), asked: Vec::new(), kernel }
     }
 
     fn connection(&self, flow: &FlowKey) -> Option<Connection> {
@@ -128,6 +130,26 @@ impl Bulks {
         self.tell(flow, cookie);
     }
 
+    /// Has the next tally tell of the bytes that the window of a flow keeps in its socket.
+    pub fn ask(&mut self, flow: &FlowKey) {
+        self.asked.push(*flow);
+    }
+
+    /// Returns the bytes that the window of a flow keeps in its socket, though there are credits for them and the other host would take
+    /// them. TCP is told of the window then, since it may not have heard of it.
+    fn kept_back(&self, flow: &FlowKey, place: &BulkPlace) -> u32 {
+        let Some(Connection { unsent, window, payload, .. }) = self.connection(flow) else { return 0 };
+        let (ack, sent_to) = (place.ack.load(Acquire), place.sent_to.load(Acquire));
+        // A window that has no room for a segment, or for all that there is, keeps it back.
+        let room = |window: u32| ack.wrapping_add(window).wrapping_sub(sent_to) as i32;
+        let least = unsent.min(payload) as i32;
+        if unsent == 0 || room(window) >= least || room(place.window.load(Relaxed)) < least {
+            return 0;
+        }
+        self.tell(flow, place.cookie.load(Relaxed));
+        unsent
+    }
+
     /// Takes all flows back.
     pub fn end_all(&mut self, start: u64) {
         let on: Vec<FlowKey> =
@@ -166,6 +188,13 @@ impl Bulks {
     /// clock, in nanoseconds, from which times are counted.
     pub fn tally(&mut self, moved: u64, start: u64, mut each: impl FnMut(Released)) {
         self.ended.drain(..).for_each(&mut each);
+        for flow in std::mem::take(&mut self.asked) {
+            let Some(place) = self.flows.get(&flow).filter(|place| place.is_on) else { continue };
+            let shared = &self.shared.table()[place.at];
+            let unsent = Some(self.kept_back(&flow, shared));
+            let Some(place) = self.flows.get_mut(&flow) else { continue };
+            each(Released { unsent, ..released(&flow, place, shared, start) });
+        }
         if moved == self.tallied {
             return;
         }
@@ -197,6 +226,7 @@ fn released(flow: &FlowKey, place: &mut Place, shared: &BulkPlace, start: u64) -
         last: Time::ZERO.saturating_add(last),
         highest: shared.highest.load(Relaxed),
         used: shared.used.load(Relaxed),
+        unsent: None,
     };
     (place.came, place.taken, place.bytes, place.wire, place.replayed) = (came, taken, bytes, wire, replayed);
     told

@@ -124,7 +124,8 @@ impl Programs {
         table.table().small.store(SMALL, Relaxed);
         table.table().frame.store(FRAME, Relaxed);
         table.table().alive.store(u64::MAX, Relaxed);
-        let kernel = Kernel::Played(|_| Some(Connection { scale: SCALE, payload: PAYLOAD }));
+        let kernel =
+            Kernel::Played(|_| Some(Connection { scale: SCALE, payload: PAYLOAD, unsent: 0, window: 0 }));
         Some(Programs { loaded, pass: Pass::over(table, None), bulks: Bulks::over(flows, kernel) })
     }
 
