@@ -17,9 +17,12 @@ const REQUEST: u16 = 1;
 const HEADER: usize = 16;
 const ASKED: usize = 56;
 const ANSWER: usize = 72;
-/// The attributes of an answer: `struct tcp_info`, and the keys by which segments are signed (RFC 2385).
+/// The attributes of an answer: `struct tcp_info`, the keys by which segments are signed (RFC 2385), and the protocol on top of TCP with
+/// its name.
 const INFO: u16 = 2;
 const SIGNED: u16 = 18;
+const UPPER: u16 = 19;
+const NAME: u16 = 1;
 /// The state of a connection that is open, and of one whose other end has closed its side.
 const ESTABLISHED: u8 = 1;
 const CLOSE_WAIT: u8 = 8;
@@ -107,11 +110,18 @@ fn read(answer: &[u8], port: u16) -> Option<Connection> {
                 found = Some(Connection { scale, payload: word(16)?, unsent, window });
             }
             SIGNED => return None,
+            UPPER if is_mptcp(answer.get(at + 4..at + usize::from(len))?) => return None,
             _ => {}
         }
         at += usize::from(len).max(4).next_multiple_of(4);
     }
     found.filter(|found| found.payload > 0)
+}
+
+/// Returns true if the attributes of a protocol on top of TCP name MPTCP.
+fn is_mptcp(attributes: &[u8]) -> bool {
+    let name = attributes.first_chunk::<4>().map(|[_, _, low, high]| u16::from_ne_bytes([*low, *high]));
+    name == Some(NAME) && attributes[4..].starts_with(b"mptcp\0")
 }
 
 #[cfg(test)]
@@ -162,6 +172,17 @@ mod tests {
             full.unsent > 0 && full.window < full.payload
         };
         assert!((0..1_000).any(is_closed));
+    }
+
+    #[test]
+    fn a_connection_of_mptcp_is_known_by_the_name_of_the_protocol_and_other_protocols_on_top_of_tcp_are_not_taken_for_it()
+     {
+        let attribute = |name: &[u8]| [&[4 + name.len() as u8, 0, 1, 0], name].concat();
+        assert!(is_mptcp(&attribute(b"mptcp\0")));
+        for other in [attribute(b"tls\0"), attribute(b"mptcpx\0"), attribute(b""), vec![10, 0, 2, 0], vec![1]]
+        {
+            assert!(!is_mptcp(&other), "{other:?}");
+        }
     }
 
     #[test]
