@@ -348,6 +348,41 @@ fn a_credit_that_the_kernel_took_is_refused_if_it_comes_again_after_the_flow_was
     assert_eq!(after, before + 1.0);
 }
 
+/// Spends all that is left over for the other host, hands the first host what a flow did, and returns what is left over then.
+fn left_over(net: &mut Net, released: Released) -> i64 {
+    while net.nodes[0].kernel.pass(address(1), 10, 84) {}
+    net.inject(0, &[]);
+    let before = net.nodes[0].kernel.allowance(1);
+    net.input(0, |host, now, actions| {
+        host.handle_released(&Released { last: now, ..released }, now, actions)
+    });
+    net.nodes[0].kernel.allowance(1) - before
+}
+
+#[test]
+fn what_packets_in_the_kernel_do_not_use_of_their_credits_is_left_over_for_small_packets() {
+    let mut net = net();
+    net.open(0, 1, 1000, MANY);
+    net.run_for(ms(200));
+    let released =
+        Released { credits: 2, packets: 2, payload: 2_000, wire: 2_200, ..nothing(key(0, 1, 1000)) };
+    assert_eq!(left_over(&mut net, released), 2 * 1538 - 2_200);
+    assert_eq!(left_over(&mut net, Released { wire: 2 * 1538, ..released }), 0);
+}
+
+#[test]
+fn credits_that_a_flow_kept_until_it_was_taken_back_are_left_over_and_count_as_wasted() {
+    let mut net = net();
+    net.open(0, 1, 1000, MANY);
+    net.run_for(ms(200));
+    net.input(0, |host, now, actions| host.release_all(now, actions));
+    net.inject(0, &[]);
+    let before = net.metric(0, "credits_wasted_total", "");
+    let released = Released { kept: 2, ..nothing(key(0, 1, 1000)) };
+    assert_eq!(left_over(&mut net, released), 2 * 1538);
+    assert_eq!(net.metric(0, "credits_wasted_total", ""), before + 2.0);
+}
+
 #[test]
 fn the_kernel_keeps_what_may_be_left_over_and_the_credits_of_100_us() {
     let kept = |rate: Rate, leftover: u32| {

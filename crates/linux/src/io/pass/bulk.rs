@@ -123,8 +123,6 @@ impl Bulks {
         let shared = &self.shared.table()[place.at];
         shared.is_on.store(0, Release);
         let released = released(flow, place, shared, start);
-        forget(shared);
-        place.taken = place.came;
         let cookie = shared.cookie.load(Relaxed);
         self.ended.push(released);
         self.tell(flow, cookie);
