@@ -93,7 +93,9 @@ fn a_flow_is_handed_over_with_all_that_its_credits_must_have_and_taken_back_with
         assert_eq!(tally(&mut bulks), [told]);
         assert_eq!(tally(&mut bulks), [], "it is told once");
         // What it kept is gone, and the next session begins with nothing.
+        self::place(&bulks, &flow).unwrap().used.store(0b11, Relaxed);
         bulks.begin(&bulk(flow));
+        assert_eq!(self::place(&bulks, &flow).unwrap().used.load(Relaxed), 0);
         assert!(meets(&bulks, &flow, 2, 0));
         assert_eq!(tally(&mut bulks)[0].kept, 2);
         bulks.end(&flow, 2_000);
