@@ -200,7 +200,15 @@ fn a_session_goes_on_while_the_window_of_tcp_keeps_bytes_in_the_socket_and_tcp_h
 fn an_idle_socket_stops_its_credits_as_soon_as_tcp_says_that_it_is_empty() {
     let mut net = net();
     net.open(0, 1, 1000, 3_000);
-    net.run_for(ms(1_000));
+    while net.nodes[1].arrived.len() < 3_000 {
+        net.run_for(us(100));
+    }
+    let last = net.now;
+    while net.frames(0, Kind::Stop) == 0 {
+        net.run_for(us(100));
+    }
+    // The idle time, and the next input by which the daemon hears of the answer.
+    assert!(net.now - last < ms(3), "{}", net.now - last);
     assert_eq!((net.nodes[0].bulks.asked, net.frames(0, Kind::Stop)), (1, 1));
     let wasted = net.metric(0, "credits_wasted_total", "");
     // Those of the idle time of 2 ms, those on their way, and those that were kept.
