@@ -129,6 +129,8 @@ fn flows_are_bounded_by_their_places_and_one_that_was_taken_back_gives_its_place
     bulks.end(&mine[0], 0);
     bulks.begin(&bulk(others[0]));
     assert!(meets(&bulks, &others[0], 1, 1) && !meets(&bulks, &mine[0], 0, 0));
+    bulks.begin(&bulk(mine[0]));
+    assert!(meets(&bulks, &others[0], 0, 0) && !bulks.flows.contains_key(&mine[0]), "the place is gone");
     let told = tally(&mut bulks);
     assert_eq!(told.iter().map(|released| released.flow).collect::<Vec<_>>(), [mine[0], others[0]]);
     assert_eq!(told[1].credits, 1, "what the first one did is not its own");
