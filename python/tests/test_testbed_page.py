@@ -17,7 +17,7 @@ from clearway.testbed.experiments import NAMES, find
 from clearway.testbed.experiments.convergence import HOLD, WIDE_BIN_S, converged_s
 from clearway.testbed.experiments.delay import processing_s
 from clearway.testbed.experiments.incast import split
-from clearway.testbed.page import DATA, PAGE, part_of
+from clearway.testbed.page import DATA, PAGE, part_of, parts_elsewhere
 from clearway.testbed.results import END, Results, Table, load, mark, part, part_on, quantiles, rewrite, thinned
 
 DOCS = REPOSITORY / "docs"
@@ -29,6 +29,14 @@ def test_the_page_says_what_the_results_say(name: str) -> None:
     assert part_on(page, name) is not None, f"docs/evidence/linux.md has no place for {name}"
     expected = part_of(find(name), DOCS)
     assert (part_on(page, name) or "").strip() == (expected or "").strip(), "run `clearway testbed page`"
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if find(name).also])
+def test_other_pages_say_what_the_results_say(name: str) -> None:
+    for page, expected in parts_elsewhere(find(name), DOCS).items():
+        said = part_on((DOCS / page).read_text("utf-8"), name)
+        assert said is not None, f"docs/{page} has no place for {name}"
+        assert said.strip() == expected.strip(), "run `clearway testbed page`"
 
 
 def test_every_file_of_results_is_of_an_experiment() -> None:

@@ -180,6 +180,9 @@ INLINE int on_segment(struct __sk_buff *skb, struct table *table)
 
 	if (!read(skb, ETHERNET, &packet) || !(packet.flags & ACK) || packet.flags & (SYN | RST))
 		return NEXT;
+	/* TCP does not get what is cut off. */
+	if (ETHERNET + packet.len > skb->len)
+		return NEXT;
 	bulk = find(low(packet.version, packet.destination), low(packet.version, packet.source),
 		    packet.ports << 16 | packet.ports >> 16, packet.version, 0, &packet, 1);
 	if (!bulk)

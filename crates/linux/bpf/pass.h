@@ -177,14 +177,17 @@ struct packet {
 	__u32 has_place, class;
 };
 
-/* Reads the headers, which begin at `base`. Returns 0 if the packet is no TCP segment. */
+/* Reads the headers, which begin at `base`. Returns 0 if the packet is no TCP segment, is a fragment, or has lengths that contradict
+ * each other: what src/wire/segment.rs reads, and nothing else. */
 INLINE int read(struct __sk_buff *skb, __u32 base, struct packet *packet)
 {
 	__u8 head[40], tcp[20];
 	__u32 headers;
 
 	if (skb->protocol == ETH_P_IP) {
-		if (skb_load_bytes(skb, base, head, 20) || head[9] != IPPROTO_TCP || head[6] & 0x1f || head[7])
+		if (skb_load_bytes(skb, base, head, 20) || head[9] != IPPROTO_TCP || head[6] & 0x3f || head[7])
+			return 0;
+		if (head[0] >> 4 != 4 || (head[0] & 0xf) < 5)
 			return 0;
 		packet->version = 4;
 		headers = (head[0] & 0xf) * 4;
@@ -194,7 +197,7 @@ INLINE int read(struct __sk_buff *skb, __u32 base, struct packet *packet)
 		packet->has_place = (head[6] & 0x7f) == DF;
 		packet->class = head[1];
 	} else if (skb->protocol == ETH_P_IPV6) {
-		if (skb_load_bytes(skb, base, head, 40) || head[6] != IPPROTO_TCP)
+		if (skb_load_bytes(skb, base, head, 40) || head[6] != IPPROTO_TCP || head[0] >> 4 != 6)
 			return 0;
 		packet->version = 6;
 		headers = 40;
@@ -216,10 +219,10 @@ INLINE int read(struct __sk_buff *skb, __u32 base, struct packet *packet)
 	packet->flags = tcp[13];
 	if (packet->version == 6)
 		packet->has_place = !(tcp[13] & URG);
-	packet->options = tcp[12] >> 4 > 5 ? (tcp[12] >> 4) * 4 - 20 : 0;
+	packet->options = (tcp[12] >> 4) * 4 - 20;
 	headers += (tcp[12] >> 4) * 4;
-	packet->payload = packet->len > headers ? packet->len - headers : 0;
-	return 1;
+	packet->payload = packet->len - headers;
+	return tcp[12] >> 4 >= 5 && packet->len >= headers && packet->len <= 0xffff;
 }
 
 INLINE __u32 mixed(__u32 hash, __u32 word)

@@ -67,6 +67,8 @@ pub enum Order {
     Begin(Bulk),
     /// It is held as before.
     End(FlowKey),
+    /// TCP is asked whether its window keeps bytes in the socket ([`Released::unsent`]).
+    Ask(FlowKey),
 }
 
 /// A flow whose bulk data shall leave in the kernel.
@@ -113,6 +115,8 @@ pub struct Released {
     pub highest: u64,
     /// The bits.
     pub used: u64,
+    /// The bytes in the socket that the window of credits keeps back, if that was asked.
+    pub unsent: Option<u32>,
 }
 
 /// Small packets to a host that left in the kernel, for an allowance.

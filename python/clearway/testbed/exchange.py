@@ -24,7 +24,8 @@ BLOCK = 1 << 16
 class Exchange:
     """A connection over which `source` sends `size` bytes to `sink`, begun at once.
 
-    With `pause_s` the source waits so long after each block of 64 KiB: an application that writes now and then.
+    With `pause_s` the source waits so long after each block of 64 KiB: an application that writes now and then. With
+    `mptcp` both ends open sockets of MPTCP.
     """
 
     def __init__(
@@ -37,13 +38,15 @@ class Exchange:
         ipv6: bool = False,
         patience_s: float = 20.0,
         pause_s: float = 0.0,
+        mptcp: bool = False,
     ) -> None:
         self.size, self.patience_s, self._pause_s = size, patience_s, pause_s
         family = socket.AF_INET6 if ipv6 else socket.AF_INET
         self._address = (sink.address6 if ipv6 else sink.address, port)
-        self._server = open_socket(sink.namespace, family, socket.SOCK_STREAM)
+        protocol = socket.IPPROTO_MPTCP if mptcp else 0
+        self._server = open_socket(sink.namespace, family, socket.SOCK_STREAM, protocol)
         self._server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._client = open_socket(source.namespace, family, socket.SOCK_STREAM)
+        self._client = open_socket(source.namespace, family, socket.SOCK_STREAM, protocol)
         self._server.bind(self._address)
         self._server.listen()
         for one in (self._server, self._client):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearway.testbed.control import Control
@@ -59,6 +60,8 @@ class Experiment:
     needs: Sequence[str] = ("iperf3", "iptables")
     #: Sentences that follow from its tables.
     notes: Callable[[Results], list[str]] | None = None
+    #: Other pages in the folder of documents that have a part of the results too: page -> its words.
+    also: Mapping[Path, Callable[[Results], str]] = field(default_factory=dict)
     #: If true, the share of bytes under control is asked for; else tables tell it, and something else was the aim.
     asks_control: bool = True
 

@@ -1,4 +1,7 @@
-"""The page docs/evidence/linux.md: each part of it that holds results is written from a file in docs/data/linux."""
+"""The page docs/evidence/linux.md: each part of it that holds results is written from a file in docs/data/linux.
+
+Some experiments have a part on another page too.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +53,8 @@ def place(experiment: Experiment, results: Results, docs: Path, *, keep_figures:
         pictures.save(docs / "img" / f"{picture_name(name)}", figure)
     words = [(picture_name(name), said) for name, (said, _) in found.items()]
     rewrite(docs / PAGE, {experiment.name: part(load(kept), words)})
+    for page, said in experiment.also.items():
+        rewrite(docs / page, {experiment.name: said(load(kept))})
 
 
 def picture_name(name: str) -> str:
@@ -64,6 +69,14 @@ def part_of(experiment: Experiment, docs: Path) -> str | None:
         return None
     results = load(kept)
     return part(results, [(picture_name(name), said) for name, (said, _) in drawn(experiment, results).items()])
+
+
+def parts_elsewhere(experiment: Experiment, docs: Path) -> dict[Path, str]:
+    """The parts of other pages as the kept results have them; none without results."""
+    kept = docs / DATA / f"{experiment.name}.json"
+    if not kept.is_file():
+        return {}
+    return {page: said(load(kept)) for page, said in experiment.also.items()}
 
 
 def rewrite_all(docs: Path) -> list[str]:

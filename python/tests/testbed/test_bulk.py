@@ -221,6 +221,23 @@ def test_forged_and_replayed_credits_open_no_window(build: Build, forged: str) -
     assert came.get('refused_total{reason="credit_number"}', 0) < 20 + came["data_received_total"] / 100
 
 
+def test_a_transfer_goes_on_while_tcp_does_not_hear_of_half_of_its_credits(build: Build) -> None:
+    net = build()
+    one = net.hosts[0]
+    # An acknowledgement that a credit becomes has no options, and those of the other host have timestamps.
+    words = ("-p", "tcp", "--tcp-flags", "ALL", "ACK", "-m", "length", "--length", "40")
+    half = ("-m", "statistic", "--mode", "random", "--probability", "0.5", "-j", "DROP")
+    try:
+        one.run("iptables", "-w", "-A", "INPUT", *words, *half)
+    except Exception as error:
+        skip(f"statistic of iptables, which says: {error}", "a kernel with xt_length and xt_statistic")
+    daemons = both(net.hosts, *BULK)
+    assert between(net, SIZE // 2).wait().stall_s < STALL_S
+    assert int(re.findall(r"\[(\d+):\d+\] -A INPUT", one.run("iptables-save", "-c", "-t", "filter"))[0]) > 100
+    assert in_kernel(daemons[0]) > LEAST * SIZE / 2 / 1448
+    assert under_credits(daemons[0]) > 0.95
+
+
 def test_conntrack_finds_no_packet_of_bulk_data_invalid(build: Build) -> None:
     net = build()
     one = net.hosts[0]

@@ -6,6 +6,9 @@
 //! as a packet that TCP repeats: as long as a packet of the flow is held, its credits come here. Credits come here as well while the
 //! kernel keeps as many as it may, because TCP has no data; so they end as they do for any flow.
 //!
+//! Before that stops them, TCP is asked for its socket: while its window keeps bytes back there, because it has not heard of the credits
+//! that the kernel keeps, it is told of them, and the session goes on.
+//!
 //! The flow is taken back when its session ends, whatever ends that.
 
 use super::surroundings::{SendCx, SendSettings};
@@ -18,6 +21,23 @@ const WARM: u32 = 16;
 /// The time whose credits, at the rate of the NIC, the kernel keeps beside what may be left over: a program that hands data to TCP
 /// keeps TCP from sending for so long.
 const KEPT_FOR: Span = Span::from_us(100);
+
+/// The time since the last packet after which a session ends even if the window of TCP keeps bytes back: half of the time after which a
+/// receiver stops the credits by itself.
+const BACK_FOR: Span = Span::from_ms(10);
+
+/// What is known of the bytes that the window of TCP keeps in the socket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Socket {
+    /// Nothing, because nobody asked, or packets have left since.
+    Unknown,
+    /// TCP was asked.
+    Asked,
+    /// There are some.
+    Waits,
+    /// There are none.
+    Empty,
+}
 
 /// What a flow knows of its bulk data.
 #[derive(Clone, Copy, Debug)]
@@ -33,12 +53,20 @@ pub(super) struct BulkState {
     keep: u32,
     /// The time of the last packet that is known to have left in the kernel.
     left: Time,
+    socket: Socket,
 }
 
 impl BulkState {
     /// What a flow without packets knows.
-    pub const NONE: BulkState =
-        BulkState { asked: None, is_on: false, warm: (0, 0), kept: 0, keep: 0, left: Time::ZERO };
+    pub const NONE: BulkState = BulkState {
+        asked: None,
+        is_on: false,
+        warm: (0, 0),
+        kept: 0,
+        keep: 0,
+        left: Time::ZERO,
+        socket: Socket::Unknown,
+    };
 
     /// Returns true if TCP may have data for which no credit has come.
     pub fn may_wait(&self) -> bool {
@@ -88,9 +116,32 @@ impl BulkState {
         }
         self.kept = kept;
         self.is_on |= credits > 0;
-        if packets > 0 {
-            self.left = cx.now;
+        match released.unsent.filter(|_| self.socket == Socket::Asked) {
+            Some(0) => self.socket = Socket::Empty,
+            Some(_) => self.socket = Socket::Waits,
+            None => {}
         }
+        if packets > 0 {
+            (self.left, self.socket) = (cx.now, Socket::Unknown);
+        }
+        true
+    }
+
+    /// Returns true if TCP has answered that its window keeps nothing in the socket, and no packet has left since.
+    pub fn is_empty(&self) -> bool {
+        self.socket == Socket::Empty
+    }
+
+    /// Asks TCP for bytes that its window keeps in the socket, before a session ends because no packet leaves. Returns false if the
+    /// session ends now.
+    pub fn asks(&mut self, flow: FlowKey, cx: &mut SendCx<'_>) -> bool {
+        let may_ask = matches!(self.socket, Socket::Unknown | Socket::Waits);
+        if !self.is_on || !may_ask || cx.now >= self.left.saturating_add(BACK_FOR) {
+            self.socket = Socket::Unknown;
+            return false;
+        }
+        self.socket = Socket::Asked;
+        cx.actions.orders.push(Order::Ask(flow));
         true
     }
 

@@ -332,6 +332,10 @@ impl SendFlow {
         if cx.now >= self.gate.next_timeout() && self.bulk.goes_on(cx.settings.gate.idle, cx.now) {
             self.gate.on_data(cx.now);
         }
+        let receives = self.gate.state() == State::Receiving;
+        if receives && cx.now >= self.gate.next_timeout() && self.bulk.asks(self.key, cx) {
+            self.gate.stay(cx.now);
+        }
         if cx.now >= self.small.ask_at {
             self.small.ask_at = Time::MAX;
             if self.held.backlog() > 0 {
@@ -477,6 +481,15 @@ pub(super) fn on_released(flow: &mut SendFlow, released: &Released, cx: &mut Sen
         flow.gap = last.saturating_since(flow.last_credit) / released.credits;
         flow.last_credit = last.max(flow.last_credit);
         flow.pace.skip(last);
+    }
+    // The idle time was over when TCP was asked.
+    if released.unsent.is_some()
+        && flow.bulk.is_empty()
+        && flow.gate.state() == State::Receiving
+        && !is_kept(flow, cx)
+        && flow.held.backlog() == 0
+    {
+        flow.gate.stop(cx.now);
     }
     flow.settle(cx);
 }

@@ -17,9 +17,12 @@ const REQUEST: u16 = 1;
 const HEADER: usize = 16;
 const ASKED: usize = 56;
 const ANSWER: usize = 72;
-/// The attributes of an answer: `struct tcp_info`, and the keys by which segments are signed (RFC 2385).
+/// The attributes of an answer: `struct tcp_info`, the keys by which segments are signed (RFC 2385), and the protocol on top of TCP with
+/// its name.
 const INFO: u16 = 2;
 const SIGNED: u16 = 18;
+const UPPER: u16 = 19;
+const NAME: u16 = 1;
 /// The state of a connection that is open, and of one whose other end has closed its side.
 const ESTABLISHED: u8 = 1;
 const CLOSE_WAIT: u8 = 8;
@@ -31,6 +34,9 @@ pub(super) struct Connection {
     pub scale: u8,
     /// The payload of a full segment.
     pub payload: u32,
+    /// The bytes in the socket that TCP has not sent yet, and the window beyond what is acknowledged, as TCP knows it.
+    pub unsent: u32,
+    pub window: u32,
 }
 
 /// The socket by which TCP is asked.
@@ -51,7 +57,8 @@ impl Diagnosis {
     }
 
     /// Returns what TCP says of the connection of which this is the outgoing direction. `None` if the connection is not one of this
-    /// network namespace, is not open, or has signed segments, which nobody else can make or change.
+    /// network namespace, is not open, has signed segments, which nobody else can make or change, or is one of MPTCP, whose own window
+    /// stands in options of the segments.
     pub fn ask(&self, flow: &FlowKey) -> Option<Connection> {
         send(self.socket.as_raw_fd(), &question(flow), MsgFlags::empty()).ok()?;
         let mut answer = [0; 8192];
@@ -85,7 +92,6 @@ fn question(flow: &FlowKey) -> [u8; HEADER + ASKED] {
 /// Reads an answer about a connection from this port.
 fn read(answer: &[u8], port: u16) -> Option<Connection> {
     let short = |at: usize| Some(u16::from_ne_bytes(*answer.get(at..)?.first_chunk()?));
-    let word = |at: usize| Some(u32::from_ne_bytes(*answer.get(at..)?.first_chunk()?));
     let is_open = [ESTABLISHED, CLOSE_WAIT].contains(answer.get(HEADER + 1)?);
     let is_of_port = answer.get(HEADER + 4..)?.first_chunk()? == &port.to_be_bytes();
     if short(4)? != BY_FAMILY || !is_open || !is_of_port {
@@ -93,12 +99,18 @@ fn read(answer: &[u8], port: u16) -> Option<Connection> {
     }
     let (mut at, mut found) = (HEADER + ANSWER, None);
     while let (Some(len), Some(kind)) = (short(at), short(at + 2)) {
-        match kind {
+        // The highest bits are flags.
+        match kind & 0x3fff {
             INFO => {
-                let scale = answer.get(at + 4 + 6)? & 15;
-                found = Some(Connection { scale, payload: word(at + 4 + 16)? });
+                let info = answer.get(at + 4..at + usize::from(len))?;
+                let word = |at: usize| Some(u32::from_ne_bytes(*info.get(at..)?.first_chunk()?));
+                let scale = info.get(6)? & 15;
+                // Kernels before 5.4 do not tell of the window. They have no use for it either.
+                let (unsent, window) = (word(144).unwrap_or(0), word(228).unwrap_or(u32::MAX));
+                found = Some(Connection { scale, payload: word(16)?, unsent, window });
             }
             SIGNED => return None,
+            UPPER if is_mptcp(answer.get(at + 4..at + usize::from(len))?) => return None,
             _ => {}
         }
         at += usize::from(len).max(4).next_multiple_of(4);
@@ -106,10 +118,18 @@ fn read(answer: &[u8], port: u16) -> Option<Connection> {
     found.filter(|found| found.payload > 0)
 }
 
+/// Returns true if the attributes of a protocol on top of TCP name MPTCP.
+fn is_mptcp(attributes: &[u8]) -> bool {
+    let name = attributes.first_chunk::<4>().map(|[_, _, low, high]| u16::from_ne_bytes([*low, *high]));
+    name == Some(NAME) && attributes[4..].starts_with(b"mptcp\0")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
     use std::net::{TcpListener, TcpStream};
+    use std::time::Duration;
 
     #[test]
     fn a_connection_of_this_host_has_a_scale_and_a_full_segment_and_another_is_unknown() {
@@ -128,6 +148,41 @@ mod tests {
         assert!(found.scale <= 14 && found.payload > 1_000, "{found:?}");
         let other = FlowKey { source_port: 1, ..flow };
         assert_eq!(diagnosis.ask(&other), None);
+    }
+
+    #[test]
+    fn the_bytes_that_a_closed_window_keeps_in_the_socket_are_known_and_those_of_an_idle_socket_are_none() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (_other, _) = listener.accept().unwrap();
+        let (from, to) = (stream.local_addr().unwrap(), stream.peer_addr().unwrap());
+        let (source, destination) = (from.ip(), to.ip());
+        let flow = FlowKey { source, destination, source_port: from.port(), destination_port: to.port() };
+        let Ok(diagnosis) = Diagnosis::open() else { return };
+        let idle = diagnosis.ask(&flow).expect("the connection is there");
+        assert_eq!(idle.unsent, 0);
+        assert!(idle.window > idle.payload, "{idle:?}");
+        // Nobody reads at the other end, so that its window closes.
+        stream.set_nonblocking(true).unwrap();
+        while (&stream).write(&[7; 65_536]).is_ok() {}
+        // Data that was sent before stands in the other end's window until that has said so.
+        let is_closed = |_| {
+            std::thread::sleep(Duration::from_millis(5));
+            let full = diagnosis.ask(&flow).expect("the connection is there");
+            full.unsent > 0 && full.window < full.payload
+        };
+        assert!((0..1_000).any(is_closed));
+    }
+
+    #[test]
+    fn a_connection_of_mptcp_is_known_by_the_name_of_the_protocol_and_other_protocols_on_top_of_tcp_are_not_taken_for_it()
+     {
+        let attribute = |name: &[u8]| [&[4 + name.len() as u8, 0, 1, 0], name].concat();
+        assert!(is_mptcp(&attribute(b"mptcp\0")));
+        for other in [attribute(b"tls\0"), attribute(b"mptcpx\0"), attribute(b""), vec![10, 0, 2, 0], vec![1]]
+        {
+            assert!(!is_mptcp(&other), "{other:?}");
+        }
     }
 
     #[test]

@@ -170,7 +170,8 @@ impl Driver {
             let ready = self.wait(now, due.min(look_at))?;
             now = self.now();
             let came = self.frames.received + self.sniffer.seen + self.queue.counters.held;
-            self.load.start_round(now, Counted { came, seen: self.sniffer.seen, sent: self.frames.sent });
+            let (seen, sent, turns) = (self.sniffer.seen, self.frames.sent, self.frames.turns);
+            self.load.start_round(now, Counted { came, seen, sent, turns });
             let start = self.start();
             if let Some(pass) = &mut self.pass {
                 pass.tally(|passed| datapath.handle_passed(&passed, now, actions));

@@ -304,4 +304,4 @@ pub(super) fn to_bytecode(program: &[Instruction]) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

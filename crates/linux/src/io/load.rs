@@ -16,6 +16,10 @@ const MANY_SEEN: u64 = 2;
 const MANY_SENT: u64 = 4;
 /// The time for which a timer waits for later ones then: a little more than the time between two credits at 100 Mbit/s.
 const GATHER: Span = Span::from_us(130);
+/// The longest such time while all frames go to one host, and the number of frames that may come together in it. The switch in front of
+/// that host spaces them again, while frames for several hosts would bring data from all of these at once.
+const GATHER_FOR_ONE: Span = Span::from_us(390);
+const GATHERED: u64 = 3;
 /// The time by which a wake-up may be late beside that. At 1 Gbit/s it lets seven credits leave at once, which is what a switch
 /// has room for.
 const LATE_MAX: Span = Span::from_us(100);
@@ -39,6 +43,10 @@ pub(super) struct Load {
     /// The number of frames, of all time, that had left when the window began.
     sent: u64,
     many_sent: bool,
+    /// The number of frames, of all time, that had gone to another host than the one before when the window began.
+    turns: u64,
+    /// The time between two frames of the window before, if all of them went to one host.
+    gap_for_one: Option<Span>,
 }
 
 /// The packets of all time that a loop has counted.
@@ -50,20 +58,23 @@ pub(super) struct Counted {
     pub seen: u64,
     /// Frames that left.
     pub sent: u64,
+    /// Frames among them that went to another host than the one before.
+    pub turns: u64,
 }
 
 impl Load {
     /// Notes that a round starts.
     pub fn start_round(&mut self, now: Time, counted: Counted) {
         if now >= self.window_end {
-            let Counted { came, seen, sent } = counted;
+            let Counted { came, seen, sent, turns } = counted;
             let time = now.saturating_since(self.window_start);
             let many = |new: u64, old: u64, many: u64| {
                 WINDOW.saturating_mul(new.saturating_sub(old)) >= time.saturating_mul(many)
             };
             self.many_seen = many(seen, self.seen, MANY_SEEN);
             self.many_sent = many(sent, self.sent, MANY_SENT);
-            (self.seen, self.sent, self.window_start) = (seen, sent, now);
+            self.gap_for_one = (turns == self.turns).then(|| time / sent.saturating_sub(self.sent).max(1));
+            (self.seen, self.sent, self.turns, self.window_start) = (seen, sent, turns, now);
             self.is_high = came.saturating_sub(self.counted) >= HIGH;
             self.counted = came;
             self.window_end = now.saturating_add(WINDOW);
@@ -78,7 +89,11 @@ impl Load {
 
     /// Returns the time for which a timer that is due waits for later ones. Under high load rounds let them gather anyway.
     pub fn gather(&self) -> Span {
-        if self.many_sent && !self.is_high { GATHER } else { Span::ZERO }
+        match self.gap_for_one {
+            _ if !self.many_sent || self.is_high => Span::ZERO,
+            Some(gap) => gap.saturating_mul(GATHERED).min(GATHER_FOR_ONE).max(GATHER),
+            None => GATHER,
+        }
     }
 
     /// Returns the largest time by which the datapath is told less than the time, to make up for a late wake-up: it does
@@ -123,7 +138,7 @@ mod tests {
         let mut load = Load::default();
         load.start_round(us(1000), came(0));
         for (at, seen, many) in [(2000, 1, false), (3000, 3, true), (5000, 7, true), (8000, 12, false)] {
-            load.start_round(us(at), Counted { came: seen, seen, sent: 0 });
+            load.start_round(us(at), Counted { came: seen, seen, ..Counted::default() });
             assert_eq!(load.many_are_seen(), many, "at {at} us");
         }
     }
@@ -135,10 +150,28 @@ mod tests {
         for (at, sent, more, gather) in
             [(2000, 3, 0, 0), (3000, 7, 0, 130), (5000, 15, 0, 130), (6000, 19, HIGH, 0), (7000, 22, HIGH, 0)]
         {
-            load.start_round(us(at), Counted { came: more, seen: 0, sent });
+            load.start_round(us(at), Counted { came: more, sent, turns: sent, ..Counted::default() });
             assert_eq!(load.gather(), Span::from_us(gather), "at {at} us");
             // A timer that waited for others is handled at its own time even if the wake-up is late too.
             assert_eq!(load.late_max(), Span::from_us(100 + gather), "at {at} us");
+        }
+    }
+
+    #[test]
+    fn timers_gather_for_three_frames_while_all_go_to_one_host_and_for_one_again_when_another_host_gets_some()
+    {
+        let mut load = Load::default();
+        load.start_round(us(1000), came(0));
+        for (at, sent, turns, gather) in [
+            (2000, 8, 0, 375),
+            (3000, 12, 0, 390),
+            (4000, 37, 0, 130),
+            (5000, 45, 1, 130),
+            (6000, 53, 1, 375),
+            (7000, 56, 1, 0),
+        ] {
+            load.start_round(us(at), Counted { sent, turns, ..Counted::default() });
+            assert_eq!(load.gather(), Span::from_us(gather), "at {at} us");
         }
     }
 }

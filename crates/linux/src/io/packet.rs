@@ -129,8 +129,11 @@ pub(super) struct FrameSocket {
     _port: Option<OwnedFd>,
     /// Frames that were received.
     pub received: u64,
-    /// Frames that were sent.
+    /// Frames that were sent, and those among them that went to another host than the one before.
     pub sent: u64,
+    pub turns: u64,
+    /// The Ethernet address to which the last frame went.
+    last_to: [u8; 6],
     /// Frames that the kernel did not take.
     pub unsent: u64,
 }
@@ -152,7 +155,16 @@ impl FrameSocket {
             }
         };
         // A frame that is longer than the room for it is cut off, and harmless so.
-        Ok(FrameSocket { ring, socket, _port: port, received: 0, sent: 0, unsent: 0 })
+        Ok(FrameSocket {
+            ring,
+            socket,
+            _port: port,
+            received: 0,
+            sent: 0,
+            turns: 0,
+            last_to: [0; 6],
+            unsent: 0,
+        })
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {
@@ -176,6 +188,10 @@ impl FrameSocket {
             let done = match sys::send_frames(self.socket.as_fd(), frames) {
                 Ok(sent) => {
                     self.sent += sent as u64;
+                    for to in frames[..sent].iter().filter_map(|frame| frame.first_chunk()) {
+                        self.turns += u64::from(*to != self.last_to);
+                        self.last_to = *to;
+                    }
                     sent
                 }
                 Err(Errno::EINTR) => 0,

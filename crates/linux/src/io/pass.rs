@@ -150,6 +150,7 @@ impl Pass {
             match order {
                 Order::Begin(bulk) => bulks.begin(bulk),
                 Order::End(flow) => bulks.end(flow, start),
+                Order::Ask(flow) => bulks.ask(flow),
             }
         }
     }

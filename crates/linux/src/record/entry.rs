@@ -51,6 +51,7 @@ const TIMEOUT: u8 = 4;
 const RELEASE_ALL: u8 = 5;
 const PASSED: u8 = 6;
 const RELEASED: u8 = 7;
+const RELEASED_ASKED: u8 = 8;
 
 const ACCEPT: u8 = 0;
 const STAMPED: u8 = 1;
@@ -60,6 +61,7 @@ const DROP: u8 = 3;
 const END: u8 = 0;
 const BEGIN: u8 = 1;
 const BEGIN_ECN: u8 = 2;
+const ASK: u8 = 3;
 
 /// The bits of a segment that stand before its other fields.
 const HAS_PLACE: u8 = 1;
@@ -137,14 +139,17 @@ impl EntryWriter {
     }
 
     pub fn released(&mut self, released: &Released, at: Time) {
-        let Released { flow, credits, packets, payload, wire, replayed, kept, last, highest, used } =
+        let Released { flow, credits, packets, payload, wire, replayed, kept, last, highest, used, unsent } =
             *released;
-        self.begin(RELEASED, at);
+        self.begin(if unsent.is_some() { RELEASED_ASKED } else { RELEASED }, at);
         self.put_flow(&flow);
         for number in
             [credits, packets, payload, wire, replayed, u64::from(kept), last.as_ps(), highest, used]
         {
             put_number(&mut self.bytes, number);
+        }
+        if let Some(unsent) = unsent {
+            put_number(&mut self.bytes, unsent.into());
         }
     }
 
@@ -158,8 +163,8 @@ impl EntryWriter {
 
     fn put_order(&mut self, order: &Order) {
         match order {
-            Order::End(flow) => {
-                self.bytes.push(END);
+            Order::End(flow) | Order::Ask(flow) => {
+                self.bytes.push(if matches!(order, Order::End(_)) { END } else { ASK });
                 self.put_flow(flow);
             }
             Order::Begin(Bulk { flow, session, cookie, peer, ecn, keep, highest, seen }) => {
@@ -289,7 +294,7 @@ pub(super) fn read<R: Read>(
             payload: from.number()?,
             wire: from.number()?,
         }),
-        RELEASED => Input::Released(Released {
+        RELEASED | RELEASED_ASKED => Input::Released(Released {
             flow: read_flow(from)?,
             credits: from.number()?,
             packets: from.number()?,
@@ -300,6 +305,7 @@ pub(super) fn read<R: Read>(
             last: Time::from_ps(from.number()?),
             highest: from.number()?,
             used: from.number()?,
+            unsent: if kind == RELEASED_ASKED { Some(from.number()? as u32) } else { None },
         }),
         RELEASE_ALL => Input::ReleaseAll,
         _ => return Err(RecordError::Damaged("an entry is of an unknown kind")),
@@ -348,6 +354,7 @@ fn read_order<R: Read>(from: &mut Source<R>) -> Result<Order, RecordError> {
     let flow = read_flow(from)?;
     Ok(match kind {
         END => Order::End(flow),
+        ASK => Order::Ask(flow),
         BEGIN | BEGIN_ECN => Order::Begin(Bulk {
             flow,
             ecn: kind == BEGIN_ECN,

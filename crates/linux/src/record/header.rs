@@ -9,11 +9,15 @@ use std::fmt::Write as _;
 use std::io::Read;
 
 /// The first line of a recording, with the version of the format.
-const MAGIC: &str = "clearwayd recording 4\n";
-/// The first lines of recordings from before bulk data left in the kernel, and from before any packet did. The entries of the former lack
-/// orders, and those of the latter allowances too.
-const MAGIC_BEFORE: [&str; 3] =
-    ["clearwayd recording 3\n", "clearwayd recording 2\n", "clearwayd recording 1\n"];
+const MAGIC: &str = "clearwayd recording 5\n";
+/// The first lines of recordings from before TCP was asked for its socket, from before bulk data left in the kernel, and from before any
+/// packet did. The entries of the second lack orders, and those of the last ones allowances too.
+const MAGIC_BEFORE: [&str; 4] = [
+    "clearwayd recording 4\n",
+    "clearwayd recording 3\n",
+    "clearwayd recording 2\n",
+    "clearwayd recording 1\n",
+];
 /// The longest header.
 const LENGTH_MAX: u32 = 1 << 20;
 
@@ -68,7 +72,7 @@ impl Header {
         let mut lines = std::iter::once(MAGIC).chain(MAGIC_BEFORE);
         let age = lines.position(|line| magic == *line.as_bytes());
         let age = age.ok_or_else(|| no_recording(RecordError::CutOff))?;
-        let has = Has { orders: age < 1, allowances: age < 2 };
+        let has = Has { orders: age < 2, allowances: age < 3 };
         let len = from.word()?;
         if len > LENGTH_MAX {
             return Err(RecordError::Header("it is too long".into()));

@@ -230,7 +230,7 @@ fn a_recording_that_ends_within_an_entry_is_replayed_up_to_there() {
 #[test]
 fn a_file_that_is_no_recording_is_refused_with_what_is_wrong() {
     let message = |bytes: &[u8]| Recording::open(bytes).map(|_| ()).unwrap_err().to_string();
-    assert!(message(b"pcap").contains("it does not begin with the line \"clearwayd recording 4\""));
+    assert!(message(b"pcap").contains("it does not begin with the line \"clearwayd recording 5\""));
     let mut bytes = header(0, "ec4").to_bytes();
     let at = bytes.windows(5).position(|window| window == b"\"ec4\"").unwrap();
     bytes[at..at + 5].copy_from_slice(b"\"ec5\"");
@@ -303,6 +303,7 @@ proptest! {
         actions.orders = orders
             .into_iter()
             .map(|(six, begins)| match begins {
+                None if six && bits & 1 == 1 => Order::Ask(flow(six)),
                 None => Order::End(flow(six)),
                 Some(ecn) => {
                     let (flow, peer, seen) = (flow(six), MACS[1], bits);
@@ -312,8 +313,9 @@ proptest! {
             .collect();
         let ([packets, payload, wire], six) = passed;
         let (used, last) = (bits, Time::from_ps(cookie));
+        let unsent = (bits & 2 != 0).then_some(bits as u32);
         let released = Released {
-            flow: flow(six), credits, packets, payload, wire, replayed, kept, last, highest, used,
+            flow: flow(six), credits, packets, payload, wire, replayed, kept, last, highest, used, unsent,
         };
         let passed = Passed { to: host(six), packets, payload, wire };
         let mut writer = EntryWriter::default();

@@ -345,6 +345,8 @@ impl<D: Datapath> Harness<D> {
                     last: Time::from_ps(self.now.as_ps().saturating_sub(early)),
                     highest: (*highest).into(),
                     used: (*credits).into(),
+                    // TCP answers now and then, whether it was asked or not.
+                    unsent: u32::from(*highest % 3).checked_sub(1),
                 };
                 self.datapath.handle_released(&released, self.now, &mut self.actions);
                 self.check();

@@ -19,6 +19,7 @@ NAMES = (
     "small",
     "matrix",
     "gigabit",
+    "bulk",
     "prediction",
     "soak",
 )

@@ -21,6 +21,10 @@ pub struct Bulks {
     most: usize,
     /// True if the driver can't hand flows over.
     is_unable: bool,
+    /// How often TCP must be told of the credits that are kept before it hears of them.
+    deaf: u32,
+    /// The questions about sockets.
+    asked: u32,
 }
 
 /// A flow that the kernel has.
@@ -32,12 +36,25 @@ struct Flow {
 
 fn nothing(flow: FlowKey) -> Released {
     let (credits, packets, payload, wire, replayed, kept) = (0, 0, 0, 0, 0, 0);
-    Released { flow, credits, packets, payload, wire, replayed, kept, last: Time::ZERO, highest: 0, used: 0 }
+    Released {
+        flow,
+        credits,
+        packets,
+        payload,
+        wire,
+        replayed,
+        kept,
+        last: Time::ZERO,
+        highest: 0,
+        used: 0,
+        unsent: None,
+    }
 }
 
 impl Bulks {
-    /// Does what a host asks for.
-    pub fn order(&mut self, actions: &Actions) {
+    /// Does what a host asks for, where `left` tells the packets in the socket of a flow. Returns the flows of which TCP was told.
+    pub fn order(&mut self, actions: &Actions, left: impl Fn(&FlowKey) -> u64) -> Vec<FlowKey> {
+        let mut told = Vec::new();
         for order in actions.orders.iter().filter(|_| !self.is_unable) {
             match order {
                 Order::Begin(bulk) => {
@@ -50,8 +67,20 @@ impl Bulks {
                     let Some(flow) = self.flows.remove(flow) else { continue };
                     self.ended.push(Released { kept: flow.numbers.len() as u32, ..flow.told });
                 }
+                Order::Ask(key) => {
+                    self.asked += 1;
+                    let Some(flow) = self.flows.get(key) else { continue };
+                    let kept = flow.numbers.len() as u32;
+                    let waits = if self.deaf > 0 { left(key).min(9) as u32 } else { 0 };
+                    self.ended.push(Released { kept, unsent: Some(waits), ..nothing(*key) });
+                    if waits > 0 {
+                        self.deaf -= 1;
+                        told.push(*key);
+                    }
+                }
             }
         }
+        told
     }
 
     pub fn is_on(&self, flow: &FlowKey) -> bool {
@@ -78,7 +107,7 @@ impl Bulks {
 
     /// Spends a credit of a flow for a packet, unless TCP may send none. Returns its number.
     pub fn spend(&mut self, flow: &FlowKey, is_full: bool) -> Option<u16> {
-        let flow = self.flows.get_mut(flow).filter(|_| !is_full)?;
+        let flow = self.flows.get_mut(flow).filter(|_| !is_full && self.deaf == 0)?;
         let number = flow.numbers.pop_front()?;
         flow.told.packets += 1;
         flow.told.payload += 1448;
@@ -148,6 +177,56 @@ fn a_flow_without_data_stops_its_credits_within_milliseconds_and_is_taken_back()
     net.nodes[0].sources[0].left = 0;
     net.hold(0, 0, ACK, 100);
     assert!(net.nodes[0].held.is_empty());
+}
+
+#[test]
+fn a_session_goes_on_while_the_window_of_tcp_keeps_bytes_in_the_socket_and_tcp_hears_of_the_credits() {
+    let mut net = net();
+    net.open(0, 1, 1000, MANY);
+    net.run_for(ms(200));
+    for deaf in 1..=3 {
+        let asked = net.nodes[0].bulks.asked;
+        net.nodes[0].bulks.deaf = deaf;
+        let sent = net.nodes[0].sources[0].sent;
+        net.run_for(ms(50));
+        assert_eq!((net.nodes[0].bulks.deaf, net.nodes[0].bulks.asked - asked), (0, deaf));
+        assert_eq!(net.nodes[0].bulks.taken_back, 0);
+        assert!(net.nodes[0].sources[0].sent > sent + 250, "TCP stood still for a few milliseconds");
+    }
+    assert_eq!((net.frames(0, Kind::Request), net.frames(0, Kind::Stop)), (1, 0));
+}
+
+#[test]
+fn an_idle_socket_stops_its_credits_as_soon_as_tcp_says_that_it_is_empty() {
+    let mut net = net();
+    net.open(0, 1, 1000, 3_000);
+    while net.nodes[1].arrived.len() < 3_000 {
+        net.run_for(us(100));
+    }
+    let last = net.now;
+    while net.frames(0, Kind::Stop) == 0 {
+        net.run_for(us(100));
+    }
+    // The idle time, and the next input by which the daemon hears of the answer.
+    assert!(net.now - last < ms(3), "{}", net.now - last);
+    assert_eq!((net.nodes[0].bulks.asked, net.frames(0, Kind::Stop)), (1, 1));
+    let wasted = net.metric(0, "credits_wasted_total", "");
+    // Those of the idle time of 2 ms, those on their way, and those that were kept.
+    assert!(wasted < 30.0, "{wasted}");
+}
+
+#[test]
+fn a_window_that_stays_closed_whatever_tcp_is_told_ends_the_session_before_the_receiver_does() {
+    let mut net = net();
+    net.open(0, 1, 1000, MANY);
+    net.run_for(ms(200));
+    net.nodes[0].bulks.deaf = u32::MAX;
+    let took = (1..30).find(|_| {
+        net.run_for(ms(1));
+        net.nodes[0].bulks.taken_back == 1
+    });
+    assert!(took.is_some_and(|took| (10..=14).contains(&took)), "{took:?} ms");
+    assert_eq!((net.frames(0, Kind::Stop), net.metric(1, "cut_off_total", "")), (1, 0.0));
 }
 
 #[test]
@@ -275,6 +354,41 @@ fn a_credit_that_the_kernel_took_is_refused_if_it_comes_again_after_the_flow_was
     net.inject(0, &old.to_frame(mac(1), mac(0)));
     let after = net.metric(0, "refused_total", "replayed") + net.metric(0, "refused_total", "session");
     assert_eq!(after, before + 1.0);
+}
+
+/// Spends all that is left over for the other host, hands the first host what a flow did, and returns what is left over then.
+fn left_over(net: &mut Net, released: Released) -> i64 {
+    while net.nodes[0].kernel.pass(address(1), 10, 84) {}
+    net.inject(0, &[]);
+    let before = net.nodes[0].kernel.allowance(1);
+    net.input(0, |host, now, actions| {
+        host.handle_released(&Released { last: now, ..released }, now, actions)
+    });
+    net.nodes[0].kernel.allowance(1) - before
+}
+
+#[test]
+fn what_packets_in_the_kernel_do_not_use_of_their_credits_is_left_over_for_small_packets() {
+    let mut net = net();
+    net.open(0, 1, 1000, MANY);
+    net.run_for(ms(200));
+    let released =
+        Released { credits: 2, packets: 2, payload: 2_000, wire: 2_200, ..nothing(key(0, 1, 1000)) };
+    assert_eq!(left_over(&mut net, released), 2 * 1538 - 2_200);
+    assert_eq!(left_over(&mut net, Released { wire: 2 * 1538, ..released }), 0);
+}
+
+#[test]
+fn credits_that_a_flow_kept_until_it_was_taken_back_are_left_over_and_count_as_wasted() {
+    let mut net = net();
+    net.open(0, 1, 1000, MANY);
+    net.run_for(ms(200));
+    net.input(0, |host, now, actions| host.release_all(now, actions));
+    net.inject(0, &[]);
+    let before = net.metric(0, "credits_wasted_total", "");
+    let released = Released { kept: 2, ..nothing(key(0, 1, 1000)) };
+    assert_eq!(left_over(&mut net, released), 2 * 1538);
+    assert_eq!(net.metric(0, "credits_wasted_total", ""), before + 2.0);
 }
 
 #[test]

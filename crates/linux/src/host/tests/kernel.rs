@@ -61,7 +61,7 @@ impl Kernel {
     }
 
     /// Returns the bytes that packets to a host may spend.
-    fn allowance(&self, to: usize) -> i64 {
+    pub fn allowance(&self, to: usize) -> i64 {
         self.hosts.get(&address(to)).map_or(0, |place| place.allowance)
     }
 }

@@ -344,7 +344,14 @@ impl Net {
             }
         }
         self.nodes[node].kernel.allow(&actions);
-        self.nodes[node].bulks.order(&actions);
+        let place = &mut self.nodes[node];
+        let left =
+            |flow: &FlowKey| place.sources.iter().find(|one| one.flow == *flow).map_or(0, |one| one.left);
+        let told = place.bulks.order(&actions, left);
+        for flow in told {
+            let at = self.nodes[node].sources.iter().position(|source| source.flow == flow);
+            at.into_iter().for_each(|at| self.fill(node, at));
+        }
         for (HeldId(id), verdict) in actions.verdicts {
             let place = &mut self.nodes[node];
             let (since, at) = place.held.remove(&id).expect("one verdict for each held packet");

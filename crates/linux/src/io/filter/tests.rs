@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 /// Runs a program on a packet as the kernel does, and returns its result. A load outside of the packet ends the
 /// program with zero.
-fn run(program: &[Instruction], packet: &[u8], packet_type: u32) -> u32 {
+pub fn run(program: &[Instruction], packet: &[u8], packet_type: u32) -> u32 {
     run_with(program, packet, packet_type, 1)
 }
 

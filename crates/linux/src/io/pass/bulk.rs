@@ -4,6 +4,8 @@
 //! whose connection TCP does not know here stays with the daemon, and so does one for which there is no place.
 
 #[cfg(test)]
+mod programs;
+#[cfg(test)]
 mod tests;
 
 use super::hash::{PROBES, mixed, words};
@@ -34,6 +36,8 @@ pub(super) struct Bulks {
     tallied: u64,
     /// The last words on flows that the kernel has no more.
     ended: Vec<Released>,
+    /// The flows of which it was asked whether their window keeps bytes in the socket.
+    asked: Vec<FlowKey>,
     kernel: Kernel,
 }
 
@@ -67,7 +71,7 @@ impl Bulks {
     }
 
     fn over(shared: Shared<memory::Bulks>, kernel: Kernel) -> Bulks {
-        Bulks { shared, flows: BTreeMap::new(), tallied: 0, ended: Vec::new(), kernel }
+        Bulks { shared, flows: BTreeMap::new(), tallied: 0, ended: Vec::new(), asked: Vec::new(), kernel }
     }
 
     fn connection(&self, flow: &FlowKey) -> Option<Connection> {
@@ -101,8 +105,7 @@ impl Bulks {
         place.highest.store(bulk.highest, Relaxed);
         place.seen.store(bulk.seen, Relaxed);
         place.used.store(0, Relaxed);
-        // Credits of an earlier session are gone.
-        place.taken.store(place.came.load(Relaxed), Relaxed);
+        forget(place);
         place.version.store(if bulk.flow.is_ipv6() { 6 } else { 4 }, Release);
         place.is_on.store(1, Release);
         let (came, taken) = (place.came.load(Relaxed), place.taken.load(Relaxed));
@@ -120,11 +123,29 @@ impl Bulks {
         let shared = &self.shared.table()[place.at];
         shared.is_on.store(0, Release);
         let released = released(flow, place, shared, start);
-        shared.taken.store(shared.came.load(Acquire), Release);
-        place.taken = place.came;
         let cookie = shared.cookie.load(Relaxed);
         self.ended.push(released);
         self.tell(flow, cookie);
+    }
+
+    /// Has the next tally tell of the bytes that the window of a flow keeps in its socket.
+    pub fn ask(&mut self, flow: &FlowKey) {
+        self.asked.push(*flow);
+    }
+
+    /// Returns the bytes that the window of a flow keeps in its socket, though there are credits for them and the other host would take
+    /// them. TCP is told of the window then, since it may not have heard of it.
+    fn kept_back(&self, flow: &FlowKey, place: &BulkPlace) -> u32 {
+        let Some(Connection { unsent, window, payload, .. }) = self.connection(flow) else { return 0 };
+        let (ack, sent_to) = (place.ack.load(Acquire), place.sent_to.load(Acquire));
+        // A window that has no room for a segment, or for all that there is, keeps it back.
+        let room = |window: u32| ack.wrapping_add(window).wrapping_sub(sent_to) as i32;
+        let least = unsent.min(payload) as i32;
+        if unsent == 0 || room(window) >= least || room(place.window.load(Relaxed)) < least {
+            return 0;
+        }
+        self.tell(flow, place.cookie.load(Relaxed));
+        unsent
     }
 
     /// Takes all flows back.
@@ -165,6 +186,13 @@ impl Bulks {
     /// clock, in nanoseconds, from which times are counted.
     pub fn tally(&mut self, moved: u64, start: u64, mut each: impl FnMut(Released)) {
         self.ended.drain(..).for_each(&mut each);
+        for flow in std::mem::take(&mut self.asked) {
+            let Some(place) = self.flows.get(&flow).filter(|place| place.is_on) else { continue };
+            let shared = &self.shared.table()[place.at];
+            let unsent = Some(self.kept_back(&flow, shared));
+            let Some(place) = self.flows.get_mut(&flow) else { continue };
+            each(Released { unsent, ..released(&flow, place, shared, start) });
+        }
         if moved == self.tallied {
             return;
         }
@@ -196,9 +224,20 @@ fn released(flow: &FlowKey, place: &mut Place, shared: &BulkPlace, start: u64) -
         last: Time::ZERO.saturating_add(last),
         highest: shared.highest.load(Relaxed),
         used: shared.used.load(Relaxed),
+        unsent: None,
     };
     (place.came, place.taken, place.bytes, place.wire, place.replayed) = (came, taken, bytes, wire, replayed);
     told
+}
+
+/// Forgets the credits that a flow keeps, so that no packet spends them or names one of them.
+fn forget(place: &BulkPlace) {
+    let (came, taken) = (place.came.load(Acquire), place.taken.load(Acquire));
+    // A packet that has spent its credit and is on its way to the NIC still gets the number of that.
+    if place.stamped.load(Acquire) == taken {
+        place.stamped.store(came, Release);
+    }
+    place.taken.store(came, Release);
 }
 
 /// Writes a flow into a place that no flow has, with all that the kernel counts at zero.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 fn knows(_: &FlowKey) -> Option<Connection> {
-    Some(Connection { scale: 7, payload: 1448 })
+    Some(Connection { scale: 7, payload: 1448, unsent: 0, window: 0 })
 }
 
 fn bulks() -> Bulks {
@@ -88,11 +88,14 @@ fn a_flow_is_handed_over_with_all_that_its_credits_must_have_and_taken_back_with
             last: Time::ZERO + Span::from_ns(3_000),
             highest: 107,
             used: 0,
+            unsent: None,
         };
         assert_eq!(tally(&mut bulks), [told]);
         assert_eq!(tally(&mut bulks), [], "it is told once");
         // What it kept is gone, and the next session begins with nothing.
+        self::place(&bulks, &flow).unwrap().used.store(0b11, Relaxed);
         bulks.begin(&bulk(flow));
+        assert_eq!(self::place(&bulks, &flow).unwrap().used.load(Relaxed), 0);
         assert!(meets(&bulks, &flow, 2, 0));
         assert_eq!(tally(&mut bulks)[0].kept, 2);
         bulks.end(&flow, 2_000);
@@ -126,6 +129,8 @@ fn flows_are_bounded_by_their_places_and_one_that_was_taken_back_gives_its_place
     bulks.end(&mine[0], 0);
     bulks.begin(&bulk(others[0]));
     assert!(meets(&bulks, &others[0], 1, 1) && !meets(&bulks, &mine[0], 0, 0));
+    bulks.begin(&bulk(mine[0]));
+    assert!(meets(&bulks, &others[0], 0, 0) && !bulks.flows.contains_key(&mine[0]), "the place is gone");
     let told = tally(&mut bulks);
     assert_eq!(told.iter().map(|released| released.flow).collect::<Vec<_>>(), [mine[0], others[0]]);
     assert_eq!(told[1].credits, 1, "what the first one did is not its own");
@@ -147,6 +152,46 @@ fn all_flows_are_taken_back_at_the_end() {
     bulks.end_all(0);
     assert!((0..10).all(|number| !meets(&bulks, &key(number), 0, 0)));
     assert_eq!(tally(&mut bulks).len(), 10);
+}
+
+#[test]
+fn bytes_that_the_window_of_credits_keeps_in_the_socket_are_told_and_no_others() {
+    type Ask = fn(&FlowKey) -> Option<Connection>;
+    let connections: [(Ask, u32, &str); 6] = [
+        (
+            |_| Some(Connection { scale: 7, payload: 1448, unsent: 9_000, window: 0 }),
+            9_000,
+            "a closed window",
+        ),
+        (
+            |_| Some(Connection { scale: 7, payload: 1448, unsent: 9_000, window: 1_447 }),
+            9_000,
+            "too small a window",
+        ),
+        (|_| Some(Connection { scale: 7, payload: 1448, unsent: 100, window: 99 }), 100, "for the rest too"),
+        (|_| Some(Connection { scale: 7, payload: 1448, unsent: 9_000, window: 1_448 }), 0, "TCP may send"),
+        (|_| Some(Connection { scale: 7, payload: 1448, unsent: 0, window: 0 }), 0, "an empty socket"),
+        (|_| None, 0, "a connection that has ended"),
+    ];
+    for (connection, unsent, why) in connections {
+        let mut bulks = bulks();
+        bulks.begin(&bulk(key(1)));
+        bulks.kernel = Kernel::Played(connection);
+        let ask = |bulks: &mut Bulks, window: u32| {
+            let place = place(bulks, &key(1)).unwrap();
+            place.ack.store(u32::MAX - 5, Relaxed);
+            place.sent_to.store(u32::MAX - 5, Relaxed);
+            place.window.store(window, Relaxed);
+            bulks.ask(&key(1));
+            tally(bulks).iter().map(|released| released.unsent).collect::<Vec<_>>()
+        };
+        assert_eq!(ask(&mut bulks, 64_000), [Some(unsent)], "{why}");
+        assert_eq!(tally(&mut bulks), [], "it is told once");
+        assert_eq!(ask(&mut bulks, 50), [Some(0)], "the other host's own window");
+        bulks.end(&key(1), 0);
+        tally(&mut bulks);
+        assert_eq!(ask(&mut bulks, 64_000), [], "nobody waits for the answer");
+    }
 }
 
 proptest! {
