@@ -121,8 +121,9 @@ mod vectors {
                 }
             }
         }
-        before.map(|before| {
-            let halves = [halves(before[0]), halves(before[1]), halves(before[2]), halves(before[3])];
+        from_fn(|chunk| {
+            let [a, b, c, d] = before[chunk];
+            let halves = [halves(a), halves(b), halves(c), halves(d)];
             from_fn(|lane| halves[lane / 2][lane % 2] as u32)
         })
     }
@@ -131,7 +132,8 @@ mod vectors {
     #[inline]
     #[target_feature(enable = "sse2")]
     fn halves(vector: __m128i) -> [u64; 2] {
-        [vector, _mm_unpackhi_epi64(vector, vector)].map(|half| _mm_cvtsi128_si64(half) as u64)
+        // Without `map`, which is a call where the compiler does not see that it is one of two.
+        [_mm_cvtsi128_si64(vector) as u64, _mm_cvtsi128_si64(_mm_unpackhi_epi64(vector, vector)) as u64]
     }
 }
 

@@ -36,6 +36,11 @@ impl Chunks {
         Chunks { chunks: vec![Chunk::EMPTY], older: vec![0], free: 0 }
     }
 
+    /// Returns the number of chunks, whether or not they are used.
+    pub fn len(&self) -> usize {
+        self.chunks.len()
+    }
+
     /// Puts an event into a bucket whose newest chunk has a free place.
     #[inline]
     fn put(&mut self, bucket: &mut Bucket, event: Event) {

@@ -29,6 +29,9 @@ const FEWEST: usize = 8;
 /// Buckets that hold more events become half as wide again.
 const MOST: usize = 24;
 
+/// The chunks of events that a wheel keeps that is turned back: 128 KiB.
+const KEPT: usize = 1024;
+
 /// Pending events in their order.
 ///
 /// Near events lie unsorted in buckets of equal width; a bucket is sorted when it becomes current. That makes a push
@@ -187,6 +190,10 @@ impl Wheel {
         self.next = 0;
         self.cursor = now.as_ps() >> self.shift;
         self.near_end = (self.cursor + NEAR as u64) >> SPAN << SPAN;
+        if self.chunks.len() > KEPT {
+            // What was pending is elsewhere now.
+            self.chunks = Chunks::new();
+        }
     }
 
     /// Takes the first event, if it comes before `until`.

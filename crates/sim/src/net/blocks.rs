@@ -25,8 +25,10 @@ pub struct Blocks {
     is_open: bool,
     /// The stretches of time so far, and of how many blocks rest in one, if tests decide that; zero for none.
     forced: Option<(u64, u64)>,
-    /// The events of a window, as of the last stretch of time.
+    /// The events of a window, as of the last stretch of time that was as long.
     pace: f64,
+    /// The end of that stretch, and the number of events until then.
+    since: (Time, u64),
 }
 
 /// What a block has for itself.
@@ -42,7 +44,7 @@ pub struct Own {
 impl Blocks {
     /// Returns blocks that do not take turns yet.
     pub fn new(of_node: Vec<u16>, own: Vec<Own>, window: Span) -> Blocks {
-        Blocks { of_node, own, window, is_open: false, forced: None, pace: 0.0 }
+        Blocks { of_node, own, window, is_open: false, forced: None, pace: 0.0, since: (Time::ZERO, 0) }
     }
 
     /// Returns what a block has for itself.
@@ -88,10 +90,13 @@ impl Blocks {
         self.forced = Some((0, every));
     }
 
-    /// Notes that so many events were handled in so much simulated time.
-    pub fn heed(&mut self, events: u64, span: Span) {
+    /// Heeds how many events there were until now.
+    pub fn heed(&mut self, now: Time, events: u64) {
+        let (since, before) = self.since;
+        let span = now.saturating_since(since);
         if span >= self.window {
-            self.pace = events as f64 * (self.window.as_ps() as f64 / span.as_ps() as f64);
+            self.pace = (events - before) as f64 * (self.window.as_ps() as f64 / span.as_ps() as f64);
+            self.since = (now, events);
         }
     }
 

@@ -38,7 +38,7 @@ pub fn settle(nets: &mut Networks) {
 
 impl Network {
     /// Schedules an event of a port at another block.
-    #[inline]
+    #[inline(never)]
     pub(super) fn schedule_at(&mut self, block: u16, port: PortId, at: Time, kind: EventKind) {
         let event = Event::new(at, port.0, kind);
         match &mut self.blocks {

@@ -12,6 +12,9 @@ use clearway_topology::NodeId;
 use clearway_units::{Span, Time};
 use std::mem::{swap, take};
 
+/// Buckets of events are as many times as wide as those of an undivided part as there are blocks for each so many.
+const SPARSER: u64 = 4;
+
 /// Divides the only part of idle networks into blocks, unless there is one block.
 pub fn divide(nets: &mut Networks, model: &Model, block_of: &[u32], blocks: usize) {
     if let ([only], 2..) = (&mut nets.parts[..], blocks) {
@@ -51,7 +54,8 @@ fn divide_part(net: &mut Network, model: &Model, block_of: &[u32], blocks: usize
     let own = (0..blocks).map(|block| {
         let is_here = |node: NodeId| usize::from(of_node[node.index()]) == block;
         let exits = exits.iter().copied().filter(|&port| is_here(net.ports[port].owner));
-        let agenda = Agenda::new(ports, hosts, horizon(model, is_here));
+        // A block has few of the events, and each bucket that holds any takes two cache lines at least.
+        let agenda = Agenda::new(ports, hosts, horizon(model, is_here) * (blocks as u64 / SPARSER).max(1));
         Own { agenda, exits: exits.collect(), next_exit: None }
     });
     let own = own.collect();

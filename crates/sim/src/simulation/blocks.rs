@@ -10,21 +10,16 @@ use clearway_units::Time;
 impl Region {
     /// As [`Region::run`], where there are blocks: through all of them as one, or in turn if that is expected to be faster.
     pub(super) fn run_in_blocks(&mut self, net: &mut Network, until: Time, most: u64) -> Option<Time> {
-        let (start, before) = (net.next_at(), self.events);
         let bytes = fetch::bytes(net);
-        let should_be_open = net.blocks.as_mut()?.should_be_open(bytes);
-        let reached = if should_be_open {
+        let blocks = net.blocks.as_mut()?;
+        blocks.heed(self.last, self.events);
+        if blocks.should_be_open(bytes) {
             divide::spread(net, |agenda, event| self.place(agenda, event));
-            self.run_in_turn(net, until, most)
-        } else {
-            divide::gather_part(net);
-            self.until = until;
-            self.run_alone(net, most)
-        };
-        if let (Some(_), Some(start), Some(blocks)) = (reached, start, &mut net.blocks) {
-            blocks.heed(self.events - before, self.last.saturating_since(start));
+            return self.run_in_turn(net, until, most);
         }
-        reached
+        divide::gather_part(net);
+        self.until = until;
+        self.run_alone(net, most)
     }
 
     /// As [`Region::run`], window by window, in each of which all blocks go on. It ends between two windows, the first time that

@@ -102,12 +102,6 @@ fn launch(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
 #[inline(never)]
 fn launch_where_looked_at(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
     let out = &net.ports[port];
-    if let Some(block) = out.special.only_leads_to_block() {
-        if out.special.trims() && net.slab[id].packet.kind() == Kind::Data {
-            note_departure(net, port, id);
-        }
-        return net.schedule_at(block, port, arrival, EventKind::Arrive(id));
-    }
     match out.special.mechanism {
         // Where not all packets come here, those come that the mechanism sees.
         Some(mechanism) if out.special_departures != Sees::All => {
@@ -126,6 +120,25 @@ fn launch_where_looked_at(net: &mut Network, port: PortId, arrival: Time, id: Pa
 /// As [`launch_where_looked_at`], where all packets come here.
 #[inline(never)]
 fn launch_rarely(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
+    let special = &net.ports[port].special;
+    match special.only_leads_to_block() {
+        Some(block) => launch_to_block(net, port, arrival, id, block),
+        None => launch_where_anything_may_be(net, port, arrival, id),
+    }
+}
+
+/// Sends a packet over a link that leads to another block and is nothing else that has to be looked at.
+#[inline(always)]
+fn launch_to_block(net: &mut Network, port: PortId, arrival: Time, id: PacketId, block: u16) {
+    if net.ports[port].special.trims() && net.slab[id].packet.kind() == Kind::Data {
+        note_departure(net, port, id);
+    }
+    net.schedule_at(block, port, arrival, EventKind::Arrive(id));
+}
+
+/// As [`launch_rarely`], where a mechanism, a loss, a trace or another part of the network may have to do with it.
+#[inline(never)]
+fn launch_where_anything_may_be(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
     let special = net.ports[port].special;
     let Special { mechanism, sees_departures, loss, is_traced, leads_to, .. } = special;
     if special.trims() && net.slab[id].packet.kind() == Kind::Data {
