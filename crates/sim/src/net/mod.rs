@@ -9,6 +9,7 @@
 //! | `networks.rs` | [`Networks`]: the networks of all parts of a run that is divided among threads |
 //! | `totals.rs`, `controls.rs` | what all parts have counted together; flow control in all of them |
 //! | `boundaries.rs`, `exchange.rs`, `mailboxes.rs` | what parts hand over to each other |
+//! | `place.rs` | the nodes at which events are handled |
 //! | `delays.rs` | how far parts may go on without hearing of each other |
 //! | `blocks.rs`, `divide.rs` | the blocks of a part, through which one thread goes in turn |
 //! | `network.rs` | [`Network`]: packets enter, move from port to port, and leave |
@@ -60,6 +61,7 @@ mod notified;
 mod paths;
 pub mod pause;
 pub mod pipeline;
+pub mod place;
 mod plain;
 mod port;
 mod queue;

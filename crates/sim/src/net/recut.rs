@@ -10,6 +10,7 @@ use super::drop_reason::ByReason;
 use super::memory::Memory;
 use super::network::Network;
 use super::networks::Networks;
+use super::place::node_of;
 use super::slab::Slab;
 use crate::engine::{Agenda, EventKind};
 use crate::ids::{AgentId, FlowSlot, IdVec, TrafficId};
@@ -151,17 +152,7 @@ fn take_events(
     elsewhere: &Elsewhere<'_>,
 ) {
     while let Some(event) = agenda.pop_before(Time::MAX) {
-        let node = match event.kind() {
-            EventKind::Arrive(_) => topology.port(event.port()).to,
-            EventKind::Wake(port) | EventKind::Pause(port) => topology.port(port).from,
-            EventKind::MechanismTimer(_) => topology.port(event.port()).from,
-            EventKind::Handle(_)
-            | EventKind::SenderTimer(_)
-            | EventKind::ReceiverTimer(_)
-            | EventKind::AgentTimer(_) => agenda.host_of(&event).node(),
-            EventKind::Traffic(traffic) => (elsewhere.client_of)(traffic),
-            EventKind::Start(flow) => (elsewhere.sender_of)(flow),
-        };
+        let node = node_of(&event, &agenda, topology, elsewhere.sender_of, elsewhere.client_of);
         let part = nets.part_of(node);
         let net = &mut nets.parts[part];
         let kind = match event.kind() {

@@ -2,7 +2,9 @@
 
 use super::region::Region;
 use super::rounds::rounds_of;
-use crate::engine::{Agenda, Event, EventKind};
+use crate::engine::{Agenda, Event};
+use crate::ids::{FlowSlot, TrafficId};
+use crate::net::place::node_of;
 use crate::net::{Network, divide, fetch};
 use clearway_topology::NodeId;
 use clearway_units::Time;
@@ -67,20 +69,11 @@ impl Region {
 
     /// Returns the node at which an event is handled.
     fn place(&self, agenda: &Agenda, event: &Event) -> NodeId {
-        let topology = &self.model.topology;
-        match event.kind() {
-            EventKind::Arrive(_) => topology.port(event.port()).to,
-            EventKind::Wake(port) | EventKind::Pause(port) => topology.port(port).from,
-            EventKind::MechanismTimer(_) => topology.port(event.port()).from,
-            EventKind::Handle(_)
-            | EventKind::SenderTimer(_)
-            | EventKind::ReceiverTimer(_)
-            | EventKind::AgentTimer(_) => agenda.host_of(event).node(),
-            EventKind::Traffic(traffic) => rounds_of(&self.model, traffic).client,
-            EventKind::Start(flow) => {
-                let sending = self.hosts.senders.get(flow);
-                sending.expect("a flow that has yet to start does not end").end.host.node()
-            }
-        }
+        let sender_of = |flow: FlowSlot| {
+            let sending = self.hosts.senders.get(flow);
+            sending.expect("a flow that has yet to start does not end").end.host.node()
+        };
+        let client_of = |traffic: TrafficId| rounds_of(&self.model, traffic).client;
+        node_of(event, agenda, &self.model.topology, sender_of, client_of)
     }
 }
