@@ -124,6 +124,27 @@ fn a_window_that_ends_with_the_last_arrival_counts_what_ports_sent_that_are_serv
     }
 }
 
+#[test]
+fn a_thread_goes_through_blocks_once_a_large_network_is_busy_and_gives_the_same_bytes() {
+    let rate = Rate::gbps(400);
+    let tree = FatTree { k: 8, rate, delay: Span::from_us(1), ..FatTree::default() };
+    let nscc = transport("uec-nscc");
+    let mut model = network_for(&nscc, tree.build().unwrap());
+    let flows = (0..128).map(|src| flow(src, (src + 65) % 128, 1_000_000));
+    add(&mut model, &nscc, flows.collect());
+    model.stop = Some(Time::ZERO + Span::from_us(14));
+    let one = run(&model);
+    let mut blocks = Simulation::spooled(&model, &Partition::one(&model), [None, None]).unwrap();
+    assert!(!blocks.takes_turns());
+    blocks.run_until(Time::ZERO + Span::from_us(12), u64::MAX);
+    assert_eq!(blocks.takes_turns(), cfg!(target_arch = "x86_64"));
+    blocks.run(&mut |_| true);
+    let mut whole = Simulation::spooled(&model, &Partition::whole(&model), [None, None]).unwrap();
+    whole.run(&mut |_| true);
+    assert_same(&blocks.finish().unwrap(), &one, "blocks");
+    assert_same(&whole.finish().unwrap(), &one, "no blocks");
+}
+
 proptest! {
     #![proptest_config(one_in(8))]
 

@@ -122,3 +122,31 @@ impl Blocks {
         self.own.iter().map(|own| &own.agenda)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::CAN_FETCH;
+
+    #[test]
+    fn blocks_take_turns_where_there_is_much_to_do_in_more_than_a_cache_and_rest_where_there_is_far_less() {
+        let own = || Own { agenda: Agenda::new(1, 1, Span::from_us(1)), exits: Vec::new(), next_exit: None };
+        let mut blocks = Blocks::new(vec![0, 1], vec![own(), own()], Span::from_us(1));
+        let (large, small) = (2 << 20, 1 << 20);
+        assert!(!blocks.should_be_open(large), "nothing has happened yet");
+        let (mut now, mut events) = (Time::ZERO, 0);
+        let mut heed = |blocks: &mut Blocks, us: u64, more: u64| {
+            (now, events) = (now + Span::from_us(us), events + more);
+            blocks.heed(now, events);
+        };
+        heed(&mut blocks, 4, 3_999);
+        assert!(!blocks.should_be_open(large), "each has fewer than 500 events in a window");
+        heed(&mut blocks, 4, 4_000);
+        assert_eq!([large, small].map(|bytes| blocks.should_be_open(bytes)), [CAN_FETCH, false]);
+        blocks.set_open(true);
+        heed(&mut blocks, 2, 500);
+        assert_eq!(blocks.should_be_open(large), CAN_FETCH, "a quarter is enough to go on");
+        heed(&mut blocks, 2, 499);
+        assert!(!blocks.should_be_open(large));
+    }
+}

@@ -69,6 +69,12 @@ impl Simulation {
         divide::take_turns_but(&mut self.nets, every);
     }
 
+    /// Returns whether the blocks of a thread take turns at present, for tests.
+    #[doc(hidden)]
+    pub fn takes_turns(&self) -> bool {
+        self.nets.iter().any(|net| net.blocks.as_ref().is_some_and(|blocks| blocks.are_open()))
+    }
+
     /// Times all parts in all windows that follow by a clock, which costs a few readings a window: on their threads or, if
     /// `in_turn` is set, on one thread that goes through all parts one after the other. Results don't change.
     pub fn time_parts(&mut self, clock: Clock, in_turn: bool) {
