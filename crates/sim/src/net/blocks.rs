@@ -23,7 +23,7 @@ pub struct Blocks {
     window: Span,
     /// Set while blocks take turns; else all events lie in the agenda of the part.
     is_open: bool,
-    /// The stretches of time so far, and of how many blocks rest in one, if tests decide that; zero for none.
+    /// The stretches of time so far, and of how many blocks rest in two, if tests decide that; zero for none.
     forced: Option<(u64, u64)>,
     /// The events of a window, as of the last stretch of time that was as long.
     pace: f64,
@@ -85,7 +85,7 @@ impl Blocks {
         self.is_open
     }
 
-    /// Lets blocks take turns in any case but in one of so many stretches of time; zero for all of them.
+    /// Lets blocks take turns in any case but in two of so many stretches of time, one after the other; zero for all of them.
     pub fn open_but(&mut self, every: u64) {
         self.forced = Some((0, every));
     }
@@ -105,7 +105,7 @@ impl Blocks {
     pub fn should_be_open(&mut self, bytes: usize) -> bool {
         if let Some((stretches, every)) = &mut self.forced {
             *stretches += 1;
-            return *every == 0 || !stretches.is_multiple_of(*every);
+            return *every == 0 || *stretches % *every > 1;
         }
         let least = BUSY * self.own.len() as f64 * if self.is_open { 0.25 } else { 1.0 };
         exceeds_cache(bytes) && self.pace >= least

@@ -32,7 +32,7 @@ pub fn gather(nets: &mut Networks) {
     nets.parts.iter_mut().for_each(|net| gather_part(net));
 }
 
-/// Lets blocks take turns in any case but in one of so many stretches of time, for tests.
+/// Lets blocks take turns in any case but in two of so many stretches of time, for tests.
 pub fn take_turns_but(nets: &mut Networks, every: u64) {
     nets.parts.iter_mut().filter_map(|net| net.blocks.as_mut()).for_each(|blocks| blocks.open_but(every));
 }

@@ -62,7 +62,7 @@ impl Simulation {
         self.threads.always_hand_over();
     }
 
-    /// Lets the blocks of a thread take turns however little there is to do, but in one of so many stretches of time (zero
+    /// Lets the blocks of a thread take turns however little there is to do, but in two of so many stretches of time (zero
     /// for none), in which the thread goes through all of them at once: for tests of blocks with small networks.
     #[doc(hidden)]
     pub fn take_turns_but(&mut self, every: u64) {
