@@ -58,8 +58,8 @@ impl Partition {
     /// and wide windows. There are fewer parts where more would not make the heaviest lighter, and one where
     /// [`Partition::refusal`] has a reason. The same model gives the same partition.
     pub fn new(model: &Model, parts: usize) -> Partition {
-        let cut = if parts > 1 { Partition::cut(model, parts) } else { Partition::one(model) };
-        if cut.parts > 1 { cut } else { Partition::one(model) }
+        let cut = (parts > 1).then(|| Partition::cut(model, parts)).filter(|cut| cut.parts > 1);
+        cut.unwrap_or_else(|| Partition::one(model))
     }
 
     /// As [`Partition::new`], with parts that are one block each.
