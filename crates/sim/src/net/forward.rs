@@ -15,7 +15,7 @@ pub fn next(net: &mut Network, id: PacketId, over: PortId) -> PortId {
     let routed = &net.slab[id];
     let next = match &net.adaptive {
         None => next_by_tables(net, routed, over),
-        Some(adaptive) => next_adaptively(net, adaptive, net.ports[over.reverse()].owner, routed),
+        Some(adaptive) => next_adaptively(net, adaptive, net.paths.tables.end(over), routed),
     };
     let routed = &mut net.slab[id];
     routed.hop = HopId::over(over);
@@ -27,7 +27,8 @@ pub fn next(net: &mut Network, id: PacketId, over: PortId) -> PortId {
 /// Returns the next hop of a packet that reached a switch over the link of a port, by the tables alone.
 #[inline(always)]
 pub fn next_by_tables(net: &Network, routed: &RoutedPacket, over: PortId) -> NextHop {
-    net.paths.tables.next(net.ports[over.reverse()].owner, routed.flow, &routed.packet)
+    let tables = &net.paths.tables;
+    tables.next(tables.end(over), routed.flow, &routed.packet)
 }
 
 /// Returns the next hop of a packet at a switch that routes adaptively: one of those with the shortest queues.

@@ -89,4 +89,4 @@ pub use port::{ControlWork, Used};
 pub use queued::{Marks, QueuedPacket};
 pub use shown::{Launched, Waiting, each_launched, each_on_links, handled_later};
 pub use slab::{Addition, RoutedPacket, Slab};
-pub use tables::Spread;
+pub use tables::{Spread, Tables};

@@ -5,8 +5,8 @@
 
 use crate::ids::{FlowSlot, IdVec};
 use clearway_proto::{Packet, mix};
-use clearway_topology::NodeId;
-use clearway_topology::routing::{Choices, NextHop, NextHops, hash, pick};
+use clearway_topology::routing::{Choices, NextHop, NextHops, Stages, hash, pick};
+use clearway_topology::{NodeId, PortId, Topology};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -62,6 +62,12 @@ impl Tables {
         self.next_hops = next_hops;
     }
 
+    /// Returns the node at which a packet of these flows is that came over a port.
+    #[inline]
+    pub fn end(&self, port: PortId) -> NodeId {
+        self.next_hops.end(port)
+    }
+
     /// Returns the next hop of a packet of a flow at a switch.
     #[inline]
     pub fn next(&self, at: NodeId, flow: FlowSlot, packet: &Packet) -> NextHop {
@@ -81,6 +87,11 @@ impl Tables {
         let (to, key) = self.target(flow, packet);
         let hash = hash(key, packet.tag().entropy.unwrap_or_default(), at);
         (self.next_hops.choices(at, to), mix(hash ^ packet.sent.as_ps()))
+    }
+
+    /// Finds the ports of all ways from one host to another: [`NextHops::stages`].
+    pub fn stages(&self, topology: &Topology, src: NodeId, dst: NodeId, stages: &mut Stages) -> bool {
+        self.next_hops.stages(topology, src, dst, stages)
     }
 
     /// Returns the host to which a packet goes, and the key of its flow.

@@ -2,8 +2,9 @@
 
 use crate::ids::{Id, TrafficId};
 use crate::model::Model;
+use crate::net::Tables;
 use clearway_proto::mix;
-use clearway_topology::routing::{PathSet, Policy, Routes};
+use clearway_topology::routing::{PathSet, Policy, Routes, Stages};
 use clearway_topology::{NodeId, PortId, Topology};
 
 /// Finds the paths of flows.
@@ -12,11 +13,15 @@ pub struct Router {
     routes: Routes,
     /// The routes as if no link ever failed: there a flow's packets go (and are lost) while its hosts are cut off.
     intact: Routes,
+    /// Set once routing has noticed that a link failed.
+    has_changed: bool,
     seed: u64,
     policy: Policy,
     /// The ports that were found last, and those of the way back.
     found: Vec<PortId>,
     back: Vec<PortId>,
+    /// The ports of all paths that were found last.
+    stages: Stages,
 }
 
 impl Router {
@@ -28,16 +33,19 @@ impl Router {
                 policy if policy.is_spread() => policy,
                 _ => Policy::SymmetricEcmp,
             }),
+            has_changed: false,
             seed: model.seed,
             policy: model.routing,
             found: Vec::new(),
             back: Vec::new(),
+            stages: Stages::default(),
         }
     }
 
     /// A link's direction fails or recovers.
     pub fn set_up(&mut self, topology: &Topology, port: PortId, up: bool) {
         self.routes.set_up(topology, port, up);
+        self.has_changed = true;
     }
 
     /// Returns the key by which a flow's paths are chosen: a mix of the seed, the traffic entry and the flow's number
@@ -89,6 +97,21 @@ impl Router {
             .or_else(|_| self.intact.shares(topology, from, to, &mut shares))
             .expect("a topology is connected");
         shares
+    }
+
+    /// Returns the ports of all paths from one host to another on which packets are spread, by their distance from it. Paths are
+    /// those of [`Router::find`], or more where these are a selection. `tables` forward the packets.
+    pub fn stages(&mut self, tables: &Tables, topology: &Topology, from: NodeId, to: NodeId) -> &Stages {
+        let Router { routes, intact, stages, has_changed, .. } = self;
+        // Where a host is cut off, tables lead as far as they can.
+        if !*has_changed && tables.stages(topology, from, to, stages) {
+            return stages;
+        }
+        routes
+            .stages(topology, from, to, stages)
+            .or_else(|_| intact.stages(topology, from, to, stages))
+            .expect("a topology is connected");
+        stages
     }
 
     /// Returns the paths from one host to another as they are now; or, while there are none, as they would be with all

@@ -31,8 +31,8 @@ use choice::mix;
 pub use choice::{hash, pick};
 use distance::Distances;
 pub use next_hops::{Choices, NextHop, NextHops};
-pub use spray::SPRAY_PATHS_MAX;
 use spray::Sprayer;
+pub use spray::{SPRAY_PATHS_MAX, Stages};
 use thiserror::Error;
 
 /// The policy by which packets choose among paths of equal cost.
@@ -234,6 +234,29 @@ impl Routes {
             return Err(unreachable);
         }
         self.sprayer.shares(&mut self.distances, topology, src, dst, out).ok_or(unreachable)
+    }
+
+    /// Finds the ports that packets from `src` to `dst` may cross if they take all shortest paths, each of them once, and writes
+    /// them to `stages`, which is cleared first.
+    ///
+    /// # Errors
+    /// As [`Routes::paths`].
+    ///
+    /// # Panics
+    /// As [`Routes::paths`].
+    pub fn stages(
+        &mut self,
+        topology: &Topology,
+        src: NodeId,
+        dst: NodeId,
+        stages: &mut Stages,
+    ) -> Result<(), Unreachable> {
+        stages.begin(topology.nodes().len());
+        let unreachable = Unreachable { src, dst };
+        if src == dst || !topology.is_host(src) || !topology.is_host(dst) {
+            return Err(unreachable);
+        }
+        self.sprayer.stages(&mut self.distances, topology, src, dst, stages).ok_or(unreachable)
     }
 
     /// Appends one shortest path to `out`. `hash(depth, node)` chooses the next hop at each node. Returns `None`, with

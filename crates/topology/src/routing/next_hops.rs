@@ -15,6 +15,7 @@
 //! tree all of them take 0.3 MB, since the ToRs of a pod share one.
 
 use super::distance::{Distances, UNREACHED};
+use super::spray::Stages;
 use crate::graph::{NodeId, PortId, Topology};
 use std::collections::BTreeMap;
 
@@ -46,6 +47,8 @@ pub struct NextHops {
     rows: BTreeMap<usize, u32>,
     /// The row of the hosts of a switch, and its number among its twins.
     members: BTreeMap<usize, (u32, u32)>,
+    /// The node to which each port leads; empty before the first announcement.
+    ends: Vec<NodeId>,
     /// What [`NextHops::digit`] divides by at each switch; empty before the first announcement.
     strides: Vec<u32>,
     /// The lists of ports, each of which stands in `cells` once.
@@ -149,6 +152,7 @@ impl Default for NextHops {
             cells: Vec::new(),
             rows: BTreeMap::new(),
             members: BTreeMap::new(),
+            ends: Vec::new(),
             strides: Vec::new(),
             lists: BTreeMap::new(),
             found: Vec::new(),
@@ -178,7 +182,14 @@ impl NextHops {
 
     /// Returns the memory of the tables, in bytes.
     pub fn bytes(&self) -> usize {
-        self.hosts.capacity() * size_of::<Host>() + self.cells.capacity() * size_of::<Cell>()
+        let ends = self.ends.capacity() * size_of::<NodeId>();
+        self.hosts.capacity() * size_of::<Host>() + self.cells.capacity() * size_of::<Cell>() + ends
+    }
+
+    /// Returns the node to which a port leads: where a packet is that came over it. A host was announced before.
+    #[inline]
+    pub fn end(&self, port: PortId) -> NodeId {
+        self.ends[port.index()]
     }
 
     /// Returns the next hop of a packet from a switch to a host that was announced. `pick` says which of so many next hops of equal
@@ -226,6 +237,36 @@ impl NextHops {
         }
     }
 
+    /// Finds the ports of [`Routes::stages`](super::Routes::stages) by the tables, in a small part of its time, and writes them to
+    /// `stages`, which is cleared first. Returns false, with nothing to be read there, unless each host has one link, to a switch,
+    /// and `dst` was announced.
+    pub fn stages(&self, topology: &Topology, src: NodeId, dst: NodeId, stages: &mut Stages) -> bool {
+        stages.begin(topology.nodes().len());
+        let ([first], [_]) = (topology.ports_of(src), topology.ports_of(dst)) else { return false };
+        if src == dst || topology.is_host(topology.port(*first).to) || !self.leads_to(dst) {
+            return false;
+        }
+        stages.ports.push(*first);
+        let mut start = 0;
+        while start < stages.ports.len() {
+            let end = stages.ports.len();
+            stages.ends.push(end);
+            for at in start..end {
+                let node = topology.port(stages.ports[at]).to;
+                if node == dst {
+                    return true;
+                }
+                if stages.is_new(node) {
+                    let choices = self.choices(node, dst);
+                    stages.ports.push(choices.first.port);
+                    stages.ports.extend(choices.others());
+                }
+            }
+            start = end;
+        }
+        false
+    }
+
     /// Returns the entry of a switch for a host that was announced; or the port to the host, at the switch that has it.
     #[inline(always)]
     fn entry(&self, at: NodeId, to: NodeId) -> Result<Entry, NextHop> {
@@ -252,6 +293,7 @@ impl NextHops {
         self.count = topology.hosts();
         if self.strides.is_empty() {
             self.strides = strides(topology);
+            self.ends = topology.ports().iter().map(|port| port.to).collect();
         }
         self.hosts.resize(self.count, UNKNOWN);
         let last = topology.ports_of(to)[0].reverse();

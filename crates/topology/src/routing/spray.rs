@@ -10,6 +10,42 @@ pub const SPRAY_PATHS_MAX: u32 = 1024;
 /// The mark of a node that has no place in `Sprayer::stops`.
 const NONE: usize = usize::MAX;
 
+/// The ports that all shortest paths of a pair cross, each of them once, by their distance from the source.
+#[derive(Clone, Debug, Default)]
+pub struct Stages {
+    /// The ports, the nearest to the source first.
+    pub(super) ports: Vec<PortId>,
+    /// For each distance, where its ports end.
+    pub(super) ends: Vec<usize>,
+    /// For each node, the last search that came to it, and the number of searches: kept for the next one.
+    seen: Vec<u32>,
+    searches: u32,
+}
+
+impl Stages {
+    /// Returns the ports of each distance, of which every path crosses one.
+    pub fn iter(&self) -> impl Iterator<Item = &[PortId]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.ports[start..end])
+    }
+
+    /// Takes all ports out, and begins a search among so many nodes.
+    pub(super) fn begin(&mut self, nodes: usize) {
+        self.ports.clear();
+        self.ends.clear();
+        if self.seen.len() != nodes || self.searches == u32::MAX {
+            self.seen = vec![0; nodes];
+            self.searches = 0;
+        }
+        self.searches += 1;
+    }
+
+    /// Returns whether the search comes to a node for the first time.
+    pub(super) fn is_new(&mut self, node: NodeId) -> bool {
+        std::mem::replace(&mut self.seen[node.index()], self.searches) != self.searches
+    }
+}
+
 /// A node on one of the shortest paths.
 #[derive(Clone, Debug)]
 struct Stop {
@@ -82,6 +118,25 @@ impl Sprayer {
                 shares[next] += each;
             }
         }
+        Some(())
+    }
+
+    /// Fills `stages`, which is empty. Returns `None` if there is no path.
+    pub(super) fn stages(
+        &mut self,
+        distances: &mut Distances,
+        topology: &Topology,
+        src: NodeId,
+        dst: NodeId,
+        stages: &mut Stages,
+    ) -> Option<()> {
+        distances.prepare(topology, dst);
+        let hops = distances.hops_from_host(topology, src, dst)?;
+        self.explore(distances, topology, src, dst, hops);
+        stages.ports.extend(self.ways.iter().map(|&(port, _)| port));
+        // The ways of a stop stand behind those of all stops that are nearer to the source.
+        let farthest = self.stops.windows(2).filter(|stops| stops[0].left != stops[1].left);
+        stages.ends.extend(farthest.map(|stops| stops[0].ways.end));
         Some(())
     }
 

@@ -302,7 +302,7 @@ proptest! {
             ecmp.set_up(&network, port, false);
             spray.set_up(&network, port, false);
         }
-        let (mut path, mut all) = (Vec::new(), Vec::new());
+        let (mut path, mut all, mut stages) = (Vec::new(), Vec::new(), Stages::default());
         let hosts = network.hosts() as u32;
         for (src, dst) in (0..hosts).flat_map(|src| (0..hosts).map(move |dst| (src, dst))) {
             let expected = shortest(&network, &spray, src, dst);
@@ -310,7 +310,14 @@ proptest! {
             prop_assert_eq!(set.map(|set| (set.count.into(), set.hops)), expected);
             let single = ecmp.paths(&network, NodeId(src), NodeId(dst), key, &mut path).ok();
             prop_assert_eq!(single.map(|set| set.hops), set.map(|set| set.hops));
+            prop_assert_eq!(spray.stages(&network, NodeId(src), NodeId(dst), &mut stages).is_ok(), set.is_some());
             let Some(set) = set else { continue };
+            let crossed = |hop| (0..set.count).map(|index| set.path(&all, index)[hop]).collect::<BTreeSet<_>>();
+            prop_assert_eq!(stages.iter().count(), set.hops as usize);
+            for (hop, ports) in stages.iter().enumerate().filter(|_| set.count < SPRAY_PATHS_MAX) {
+                prop_assert_eq!(ports.iter().copied().collect::<BTreeSet<_>>(), crossed(hop));
+                prop_assert_eq!(ports.len(), crossed(hop).len(), "a port stands there once");
+            }
             let paths: BTreeSet<&[PortId]> = (0..set.count).map(|index| set.path(&all, index)).collect();
             prop_assert_eq!(paths.len(), set.count as usize);
             prop_assert!(paths.contains(&path[..]), "ECMP takes one of the sprayed paths");

@@ -57,6 +57,11 @@ impl Cut {
         })
     }
 
+    /// Returns the cut of so many ports that are alike, at each of which a full frame takes this time, and that time around it.
+    pub fn of_alike(ports: u64, frame: Span, around: Span) -> Cut {
+        Cut { kinds: vec![Kind { ports, frame: frame.max(Span::from_ps(1)), around }] }
+    }
+
     fn of(mut ways: Vec<Way>) -> Cut {
         ways.sort_by_key(|way| way.port);
         let ports = ways.chunk_by(|a, b| a.port == b.port).map(|ways| {

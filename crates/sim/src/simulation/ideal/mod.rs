@@ -12,6 +12,7 @@ use super::state::Simulation;
 use crate::ids::{FlowSlot, HostId};
 use crate::model::Model;
 use crate::net::Route;
+use clearway_topology::routing::Stages;
 use clearway_topology::{PortId, SendingTime, Topology};
 use clearway_units::{Bytes, Span, Time};
 use cut::Cut;
@@ -26,6 +27,22 @@ struct Train<'a> {
     last: SendingTime,
 }
 
+/// The ports that all paths of a flow have in common at their ends.
+struct Ends {
+    first: Option<PortId>,
+    last: Option<PortId>,
+}
+
+/// The ports at one distance from the source of a flow where all of them are alike.
+struct Hop {
+    /// The number of the ports.
+    ports: u64,
+    /// The times that a full frame and the last one take at each.
+    full: Span,
+    last: Span,
+    delay: Span,
+}
+
 /// Returns the time that a message of a flow would take alone, which the application wrote at `since`.
 pub fn ideal_fct(sim: &mut Simulation, slot: FlowSlot, route: Route, since: Time, bytes: u64) -> Span {
     if bytes == 0 {
@@ -36,6 +53,13 @@ pub fn ideal_fct(sim: &mut Simulation, slot: FlowSlot, route: Route, since: Time
     if detours.is_empty() && !route.is_by_tables() {
         return train.on_path(paths.path(route));
     }
+    let live = sim.live_flows.get(slot);
+    let hosts = live.map(|live| [live.src, live.dst].map(HostId::node));
+    if let (true, Some([src, dst])) = (detours.is_empty(), hosts)
+        && let Some(time) = train.on_stages(sim.router.stages(&paths.tables, &sim.model.topology, src, dst))
+    {
+        return time;
+    }
     let mut several: Vec<&[PortId]> = Vec::new();
     for (_, left) in detours {
         match left {
@@ -45,9 +69,8 @@ pub fn ideal_fct(sim: &mut Simulation, slot: FlowSlot, route: Route, since: Time
     }
     if !route.is_by_tables() {
         several.push(paths.path(route));
-    } else if let Some(live) = sim.live_flows.get(slot) {
+    } else if let (Some(live), Some([src, dst])) = (live, hosts) {
         let key = sim.router.key(live.name().traffic, live.name().number);
-        let [src, dst] = [live.src, live.dst].map(HostId::node);
         let (ports, set) = sim.router.find(&sim.model.topology, src, dst, key);
         several.extend(ports.chunks(set.hops as usize));
     }
@@ -91,19 +114,57 @@ impl Train<'_> {
     /// Returns a time before which the frames can't all have arrived over several paths among which each frame may
     /// choose. It is the latest of what a single frame needs, what the ports need that all paths have in common, and
     /// what the ports need together that all paths cross at the same distance from the source.
-    fn on_paths(mut self, paths: &[&[PortId]]) -> Span {
-        let last = self.fastest(self.last, paths);
+    fn on_paths(self, paths: &[&[PortId]]) -> Span {
+        let ends = Ends {
+            first: common(paths.iter().map(|path| path[0])),
+            last: common(paths.iter().map(|path| path[path.len() - 1])),
+        };
+        let [full, last] = [self.full, self.last].map(|frame| self.fastest(frame, paths));
+        self.after(ends, full, last, Cut::between(self.topology, self.full, paths))
+    }
+
+    /// As [`Train::on_paths`], of all paths over these ports, if all ports at one distance from the source are alike, so that
+    /// no path differs from another: far quicker than to go over all paths. Else returns `None`.
+    fn on_stages(mut self, stages: &Stages) -> Option<Span> {
+        let mut hops: Vec<Hop> = Vec::new();
+        for ports in stages.iter() {
+            let one = self.topology.port(ports[0]);
+            let is_like = |port: &PortId| {
+                let port = self.topology.port(*port);
+                (port.rate, port.delay) == (one.rate, one.delay)
+            };
+            if !ports.iter().all(is_like) {
+                return None;
+            }
+            let [full, last] = [&mut self.full, &mut self.last].map(|frame| frame.at(one.rate));
+            hops.push(Hop { ports: ports.len() as u64, full, last, delay: one.delay });
+        }
+        if stages.iter().all(|ports| ports.len() == 1) {
+            let path: Vec<PortId> = stages.iter().flatten().copied().collect();
+            return Some(self.on_path(&path));
+        }
+        let ends = [stages.iter().next(), stages.iter().last()];
+        let [first, last] = ends.map(|ports| common(ports.into_iter().flatten().copied()));
+        let alone = |frame: fn(&Hop) -> Span| hops.iter().map(|hop| frame(hop) + hop.delay).sum::<Span>();
+        let [full, last_alone] = [alone(|hop| hop.full), alone(|hop| hop.last)];
+        // A full frame is around the ports of a hop while it is not at one of them.
+        let between = hops.iter().skip(1).take(hops.len().saturating_sub(2));
+        let cuts = between.map(|hop| Cut::of_alike(hop.ports, hop.full, full - hop.full));
+        Some(self.after(Ends { first, last }, full, last_alone, cuts))
+    }
+
+    /// Returns the time of [`Train::on_paths`]. `full` and `last` are the times that a full frame and the last one take alone.
+    fn after(mut self, ends: Ends, full: Span, last: Span, cuts: impl Iterator<Item = Cut>) -> Span {
         let Some(behind_first) = self.before.checked_sub(1) else { return last };
-        let full = self.fastest(self.full, paths);
         let mut done = full.max(last);
         // When the last frame arrives, since it left the source behind all others.
         let mut last_arrives = last;
-        if let Some(first) = common(paths.iter().map(|path| path[0])) {
+        if let Some(first) = ends.first {
             let time = self.full.at(self.topology.port(first).rate);
             last_arrives = time.saturating_mul(self.before).saturating_add(last);
             done = done.max(last_arrives).max(time.saturating_mul(behind_first).saturating_add(full));
         }
-        if let Some(port) = common(paths.iter().map(|path| path[path.len() - 1])) {
+        if let Some(port) = ends.last {
             let rate = self.topology.port(port).rate;
             let (time, last_time) = (self.full.at(rate), self.last.at(rate));
             // The last frame is behind a full one on the last link, or it overtook all of them, which then follow it.
@@ -113,7 +174,7 @@ impl Train<'_> {
             done = done.max(in_order.min(overtaken).saturating_add(others));
         }
         let frames = self.before + u64::from(self.last.size() == self.full.size());
-        Cut::between(self.topology, self.full, paths).fold(done, |done, cut| cut.done(frames, done))
+        cuts.fold(done, |done, cut| cut.done(frames, done))
     }
 
     /// Returns the time that a frame takes alone on the fastest of several paths for it.
@@ -140,7 +201,7 @@ mod tests {
     use crate::model::truncated_time;
     use crate::ports;
     use clearway_topology::routing::{Policy, Routes};
-    use clearway_topology::{Builder, Dumbbell, NodeId};
+    use clearway_topology::{Builder, Dumbbell, FatTree, LeafSpine, NodeId, Star};
     use clearway_units::Rate;
 
     /// The ideal time on one path, computed frame by frame.
@@ -234,6 +295,42 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// The ideal time by the ports of all paths from the first host to the last, and by the paths one after the other.
+    fn both(model: &Model, paths: &[Vec<PortId>], bytes: u64) -> (Option<Span>, Span) {
+        let mut stages = Stages::default();
+        let last = NodeId(model.topology.hosts() as u32 - 1);
+        Routes::new(Policy::Spray).stages(&model.topology, NodeId(0), last, &mut stages).unwrap();
+        let one_by_one = match paths {
+            [only] => Train::new(model, bytes).on_path(only),
+            _ => on_paths(model, paths, bytes),
+        };
+        (Train::new(model, bytes).on_stages(&stages), one_by_one)
+    }
+
+    #[test]
+    fn where_no_path_differs_from_another_the_ideal_time_needs_no_path_but_the_ports_of_all() {
+        let gbps = Rate::gbps;
+        let uplinks = [(1, 10), (4, 10), (4, 3), (4, 40)].map(|(leaves, rate)| {
+            LeafSpine { leaves, spines: 3, uplink_rate: gbps(rate), ..LeafSpine::default() }.build()
+        });
+        let trees = [2, 4, 8].map(|k| FatTree { k, ..FatTree::default() }.build());
+        let hosts = [Dumbbell::default().build(), Star::default().build()];
+        for topology in uplinks.into_iter().chain(trees).chain(hosts) {
+            let (model, paths) = model_and_paths(topology.unwrap(), Policy::Spray, false);
+            for bytes in SIZES.into_iter().chain([50_000_000, u64::MAX / 4]) {
+                let (at_once, one_by_one) = both(&model, &paths, bytes);
+                assert_eq!(at_once, Some(one_by_one), "{bytes} B over {} paths", paths.len());
+            }
+        }
+        for middle in [&[10, 10, 10][..], &[1, 1], &[3]] {
+            let (model, paths) = spread(10, middle);
+            let (at_once, one_by_one) = both(&model, &paths, 1_000_001);
+            assert_eq!(at_once, Some(one_by_one), "{middle:?}");
+        }
+        let (model, paths) = spread(10, &[10, 40]);
+        assert_eq!(both(&model, &paths, 1_000_001).0, None, "one path is faster than the other");
     }
 
     #[test]

@@ -232,6 +232,7 @@ proptest! {
             tables.set_up(&network, port, false);
         }
         let mut ports = Vec::new();
+        let (mut by_tables, mut by_routes) = (Stages::default(), Stages::default());
         let hosts = network.hosts() as u32;
         for (from, to) in (0..hosts).flat_map(|from| (0..hosts).map(move |to| (from, to))).filter(|(a, b)| a != b) {
             let (from, to) = (NodeId(from), NodeId(to));
@@ -239,6 +240,17 @@ proptest! {
             let is_cut_off = set.is_err();
             let set = set.or_else(|_| intact.paths(&network, from, to, key, &mut ports)).unwrap();
             let paths: BTreeSet<Vec<PortId>> = (0..set.count).map(|index| set.path(&ports, index).to_vec()).collect();
+            tables.lead_to(&network, to);
+            let has_one_link = |host| network.ports_of(host).len() == 1;
+            prop_assert_eq!(tables.stages(&network, from, to, &mut by_tables), has_one_link(from) && has_one_link(to));
+            if !is_cut_off {
+                routes.stages(&network, from, to, &mut by_routes).unwrap();
+                let sets = |stages: &Stages| stages.iter().map(|ports| ports.iter().copied().collect()).collect();
+                let (found, expected): (Vec<BTreeSet<_>>, Vec<BTreeSet<_>>) = (sets(&by_tables), sets(&by_routes));
+                prop_assert_eq!(found, expected);
+                let count = |stages: &Stages| stages.iter().flatten().count();
+                prop_assert_eq!(count(&by_tables), count(&by_routes), "each port stands there once");
+            }
             let mut first = Vec::new();
             if routes.first_path(&network, from, to, key, &mut first).is_ok() {
                 prop_assert_eq!(&first[..], set.path(&ports, 0));
