@@ -2,8 +2,8 @@
 
 The programs are those of uet-htsim (`htsim_uec`) and of uet-htsim or csg-htsim (`htsim_eqds`, `htsim_ndp`). Whoever has
 built them names them; nothing here fetches or builds them. Both simulators read the same connection matrix (`.cm`) and
-fat tree (`.topo`), in the same frames, and Clearway runs the profile `htsim`, which does as these programs do. Of uet-htsim only
-`htsim_uec` reads such a tree: the other programs lose the sizes of its queues, and are told the size of the tree instead.
+fat tree (`.topo`), in the same frames, and Clearway runs the profile `htsim`, which does as these programs do. Of
+uet-htsim only `htsim_uec` reads such a tree: the others lose the sizes of its queues, and are told the tree's size.
 
 Each round runs both with one seed, and the CPU time of a whole process counts. No two simulators draw the same random
 numbers, so that the mean completion times of all rounds are compared: where they differ by more than `AGREES`, the

@@ -30,8 +30,8 @@ The programs were then built again, and held against the profile in cases that w
 on trees and leaf-spines of 16 to 432 hosts at 25 to 800 Gbps, oversubscribed up to four to one, with links of 0.3 to
 2 us and frames of 1500 to 9000 bytes; single flows, incasts, permutations, rings, shifts, flows to and from one host,
 between one pair, in both directions, from all to all, and many at random times, of one byte to 3 MB each; with the
-programs' options of paths, queues, marks, windows, acknowledgements, slow links and SLEEK. What differed was followed to
-its cause in the source of the program, and mended. The table of drawn cases is of others, which nobody had seen before.
+programs' options of paths, queues, marks, windows, acknowledgements, slow links and SLEEK. What differed was followed
+to its cause in the source of the program, and mended. The table of drawn cases is of others, which nobody had seen.
 `htsim_ndp` and `htsim_eqds` had two lines changed there, by which they read the sizes of queues beside a tree file, and
 begin with an average of marks that is set.
 
@@ -260,8 +260,8 @@ class Drawn:
     after: int
 
 
-#: The drawn cases of each transport, of which no mean is off by more than 5 % (incasts 2 %, single flows 0.01 %), and no
-#: maximum by more than 10 % (2 %, 0.01 %), and two standard errors of the difference of six to 24 seeds of each.
+#: The drawn cases of each transport. Those agree of which no mean is off by more than 5 % (incasts 2 %, single flows
+#: 0.01 %), and no maximum by more than 10 % (2 %, 0.01 %), and two standard errors over six to 24 seeds of each.
 DRAWN_ON = "2026-11-29"
 DRAWN = {
     "uec-nscc": Drawn(113, 0, 113, 113),
@@ -465,9 +465,10 @@ FIGURE = Figure(
         "shown": "Completion times in us with 95 % intervals, over 25 seeds in the profile `htsim` and over five by "
         "default, beside what uet-htsim printed. *agrees*: within 1 % and three standard errors of a difference, and "
         "0.01 % for single flows.",
-        "drawn": f"Drawn cases, run on {DRAWN_ON} with six to 24 seeds of each program. *agree*: no mean is off by more than "
-        "5 % (incasts 2 %, single flows 0.01 %) and no maximum by more than 10 % (2 %, 0.01 %), beside two standard errors "
-        "of the difference. In some cases of EQDS the program leaves flows that never end (EQDS-15); they are not judged.",
+        "drawn": f"Drawn cases, run on {DRAWN_ON} with six to 24 seeds of each program. *agree*: no mean is off by "
+        "more than 5 % (incasts 2 %, single flows 0.01 %) and no maximum by more than 10 % (2 %, 0.01 %), beside two "
+        "standard errors of the difference. In some cases of EQDS the program leaves flows that never end (EQDS-15), "
+        "which are not judged.",
     },
     captions={"ratio": "Mean and maximum completion times in the profile `htsim` over those that uet-htsim printed"},
 )
