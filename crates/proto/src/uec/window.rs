@@ -380,7 +380,7 @@ impl Nscc {
     fn collect(&mut self, increase: f64) {
         self.increase += increase;
         if self.config.increase_wraps {
-            self.increase = f64::from(self.increase as u64 as u32);
+            self.increase %= 4_294_967_296.0;
         }
     }
 

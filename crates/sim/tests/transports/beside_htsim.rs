@@ -127,3 +127,33 @@ fn queues_without_trimming_drop_others_than_those_that_arrive_so_that_neighbours
     println!("neighbours: {near:.1} us");
     assert!((near / 237.0 - 1.0).abs() < 0.1, "{near} us, there 237.0");
 }
+
+#[test]
+fn receivers_of_ndp_and_eqds_pull_less_where_the_core_is_oversubscribed_if_they_are_told_to() {
+    let pairs = || (0..).zip(OVER_LEAVES);
+    let run = |transport: &str| measured(&simulate(transport, LEAVES, "1 MB", pairs(), 1, ""));
+    // The data that the core cuts is sent again less often: 4556 and 11,005 times without the control.
+    let ndp = r#"name = "ndp", profile = "htsim", window = 29, path_values = 2"#;
+    check("NDP", run(ndp), [208.64, 316.36, 4556.1], [0.03, 0.03, 0.05]);
+    check(
+        "NDP, told",
+        run(&format!("{ndp}, oversubscribed_cc = true")),
+        [191.6, 340.81, 411.6],
+        [0.03, 0.06, 0.05],
+    );
+    let eqds = r#"name = "eqds", profile = "htsim""#;
+    check("EQDS", run(eqds), [228.75, 337.98, 11_005.1], [0.03, 0.03, 0.03]);
+    check(
+        "EQDS, told",
+        run(&format!("{eqds}, oversubscribed_cc = true")),
+        [206.8, 321.96, 4337.9],
+        [0.03, 0.03, 0.03],
+    );
+    let incast = |transport: &str| {
+        measured(&simulate(transport, &tree(100), "1 MB", (0..8).map(|i| (4 * i + 3, 0)), 1, ""))
+    };
+    let told = format!("{eqds}, oversubscribed_cc = true");
+    check("EQDS, incast", incast(&told), [651.17, 660.41, 207.1], [0.01, 0.01, 0.05]);
+    let known = r#"name = "ndp", profile = "htsim", window = 43, path_values = 16, oversubscribed_cc = true"#;
+    check("NDP, incast", incast(known), [651.89, 666.37, 275.0], [0.01, 0.01, 0.02]);
+}
