@@ -400,14 +400,11 @@ def facts(tables: Tables) -> dict[str, object]:
         tables["rows"], "mean", workload="short all to all", transport="uec-rccc", reading="default"
     )
     nscc = stats.over_seeds(tables["rows"], "mean", workload="incast 8", transport="uec-nscc", reading="htsim")
-    drawn = tables["drawn"]
     return {
-        "drawn_on": DRAWN_ON,
-        "drawn": drawn["cases"].sum(),
-        "drawn_judged": drawn["cases"].sum() - drawn["the_program_stalls"].sum(),
-        "drawn_before": drawn["agreed_before"].sum(),
-        "drawn_agree": drawn["agree"].sum(),
-        "drawn_stuck": drawn["the_program_stalls"].sum(),
+        "drawn_judged": sum(of.cases - of.stuck for of in DRAWN.values()),
+        "drawn_before": sum(of.before for of in DRAWN.values()),
+        "drawn_agree": sum(of.after for of in DRAWN.values()),
+        "drawn_stuck": sum(of.stuck for of in DRAWN.values()),
         "agree": judged.count("yes"),
         "judged": len(judged),
         "ndp_hashed": longer("hashed", "mean"),
