@@ -372,7 +372,7 @@ def summarise(tables: Tables) -> Tables:
             f"{'?' if golden.again is None else round(golden.again)}, {again[0]:.0f}, {again[1]:.0f}"
         )
         rows.append(row)
-    drawn = [
+    of_drawn = [
         {
             "transport": transport,
             "cases": of.cases,
@@ -383,7 +383,7 @@ def summarise(tables: Tables) -> Tables:
         }
         for transport, of in DRAWN.items()
     ]
-    return {**tables, "shown": pl.DataFrame(rows), "drawn": pl.DataFrame(drawn)}
+    return {**tables, "shown": pl.DataFrame(rows), "drawn": pl.DataFrame(of_drawn)}
 
 
 def facts(tables: Tables) -> dict[str, object]:
