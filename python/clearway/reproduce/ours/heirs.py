@@ -260,8 +260,9 @@ class Drawn:
     after: int
 
 
-#: The drawn cases of each transport. Those agree of which no mean is off by more than 5 % (incasts 2 %, single flows
-#: 0.01 %), and no maximum by more than 10 % (2 %, 0.01 %), and two standard errors over six to 24 seeds of each.
+#: The drawn cases of each transport, and others that were drawn of one kind. Those agree of which no mean is off by more
+#: than 5 % (incasts 2 %, single flows 0.01 %), and no maximum by more than 10 % (2 %, 0.01 %), and two standard errors
+#: over six to 24 seeds of each.
 DRAWN_ON = "2026-11-29"
 DRAWN = {
     "uec-nscc": Drawn(113, 0, 113, 113),
@@ -269,6 +270,9 @@ DRAWN = {
     "uec": Drawn(65, 0, 65, 65),
     "eqds": Drawn(50, 8, 34, 42),
     "ndp": Drawn(60, 0, 53, 60),
+    "SLEEK": Drawn(40, 0, 40, 39),
+    "Ultra Ethernet, a slow link": Drawn(20, 0, 20, 20),
+    "all, incasts at 400 Gbps": Drawn(40, 0, 38, 40),
 }
 
 #: The workloads in which many packets are sent again.
