@@ -260,9 +260,9 @@ class Drawn:
     after: int
 
 
-#: The drawn cases of each transport, and others that were drawn of one kind. Those agree of which no mean is off by more
-#: than 5 % (incasts 2 %, single flows 0.01 %), and no maximum by more than 10 % (2 %, 0.01 %), and two standard errors
-#: over six to 24 seeds of each.
+#: The drawn cases of each transport, and others that were drawn of one kind. Those agree of which no mean is off by
+#: more than 5 % (incasts 2 %, single flows 0.01 %), and no maximum by more than 10 % (2 %, 0.01 %), and two standard
+#: errors over six to 24 seeds of each.
 DRAWN_ON = "2026-11-29"
 DRAWN = {
     "uec-nscc": Drawn(113, 0, 113, 113),
