@@ -42,7 +42,11 @@ def theirs(folder: Path, name: str = "htsim_uec", *, time_us: str = "100.5", ski
     program.write_text(
         f"""#!/bin/sh
 echo "$@" >> {folder}/asked
-[ "$1 $3" = "-tm -topo" ] && grep -q '^Tiers 3$' $4 || exit 3
+case "$1 $3" in
+  "-tm -topo") [ $(basename $0) = htsim_uec ] && grep -q '^Tiers 3$' $4 || exit 3;;
+  "-tm -nodes") [ $(basename $0) != htsim_uec ] && [ "$4 $5 $6" = "128 -tiers 3" ] || exit 3;;
+  *) exit 3;;
+esac
 echo 'Packet size (MTU) is 4150'
 grep -e '->' $2 | tail -n +{skipped + 1} | while read pair id number rest; do
   echo "Flow Uec_$pair flowId $number uecSrc starting at 0"

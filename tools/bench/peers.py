@@ -2,7 +2,8 @@
 
 The programs are those of uet-htsim (`htsim_uec`) and of uet-htsim or csg-htsim (`htsim_eqds`, `htsim_ndp`). Whoever has
 built them names them; nothing here fetches or builds them. Both simulators read the same connection matrix (`.cm`) and
-fat tree (`.topo`), in the same frames, and Clearway runs the profile `htsim`, which does as these programs do.
+fat tree (`.topo`), in the same frames, and Clearway runs the profile `htsim`, which does as these programs do. Of
+uet-htsim only `htsim_uec` reads such a tree: the others lose the sizes of its queues, and are told the tree's size.
 
 Each round runs both with one seed, and the CPU time of a whole process counts. No two simulators draw the same random
 numbers, so that the mean completion times of all rounds are compared: where they differ by more than `AGREES`, the
@@ -116,7 +117,9 @@ class Contest:
     def command(self, program: Path, seed: int) -> list[str]:
         """The command of the other program."""
         speed = str(self.gbps * 1000)
-        files = ["-tm", "flows.cm", "-topo", "tree.topo"]
+        reads_tree = self.program == "htsim_uec"
+        tree = ["-topo", "tree.topo"] if reads_tree else ["-nodes", str(self.hosts), "-tiers", "3"]
+        files = ["-tm", "flows.cm", *tree]
         return [str(program), *files, "-linkspeed", speed, "-end", str(END_US), "-seed", str(seed), *self.options]
 
 

@@ -13,6 +13,8 @@ pub struct Needs {
     /// The trimming of data queues, if the ends of the transport know packets that were cut to their headers. Such a transport
     /// needs acknowledgements in a class of their own ([`Acks::OwnClass`]), in which headers travel.
     pub trimming: Option<TrimmingNeeds>,
+    /// The packet that a queue without room drops where it does not trim, if it may be another one than that which arrives.
+    pub drop_victim: Option<TrimVictim>,
     /// A parameter with its value that is made for switches that trim, if one is set.
     pub for_trimming: Option<&'static str>,
     /// A parameter with its value that is made for switches that drop, if one is set.
@@ -57,6 +59,9 @@ pub struct Needs {
     pub holds_openings: bool,
     /// True if a flow that opens a connection exchanges a SYN for a SYN-ACK before it sends its first byte.
     pub handshake: bool,
+    /// The packets of the class of the highest priority that a host sends in a row while others wait, before it sends one of these.
+    /// `None` if they all go first.
+    pub control_run: Option<u32>,
 }
 
 impl Needs {
@@ -65,6 +70,7 @@ impl Needs {
         credits: None,
         marking: None,
         trimming: None,
+        drop_victim: None,
         for_trimming: None,
         for_dropping: None,
         unmoderated: None,
@@ -82,6 +88,7 @@ impl Needs {
         first_window: None,
         holds_openings: false,
         handshake: false,
+        control_run: None,
     };
     /// The needs of a transport that runs with marking above a threshold `K`.
     pub const ECN: Needs = Needs { marking: Some(MarkingNeeds::Step), ..Needs::NOTHING };

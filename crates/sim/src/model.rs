@@ -119,6 +119,9 @@ pub struct HostModel {
     /// If true, flows put data into the queues of that port as soon as they may send it, as in ns-2. Else data waits at
     /// its flow, and the flows of a host take turns.
     pub queues_data: bool,
+    /// The packets of the class of the highest priority that the port sends in a row while others wait, before it sends one of
+    /// these. `None` if they all go first. Where classes take turns by weight, it means nothing.
+    pub control_run: Option<u32>,
     /// The time between the arrival of a packet and its handling. Packets of one flow keep their order.
     pub processing_delay: Delay,
 }

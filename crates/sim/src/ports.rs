@@ -30,7 +30,12 @@ pub fn network_for<'a>(
         pfc: ports.pfc,
         whole_ns: false,
         switch: ports.switch,
-        host: HostModel { port: ports.host, queues_data: false, processing_delay: Delay::Fixed(Span::ZERO) },
+        host: HostModel {
+            port: ports.host,
+            queues_data: false,
+            control_run: None,
+            processing_delay: Delay::Fixed(Span::ZERO),
+        },
         traffic: Vec::new(),
         faults: Vec::new(),
         loss: Vec::new(),

@@ -75,7 +75,7 @@ impl Layout {
             nodes: nodes(model),
             ports: ports(model),
             kinds: FrameKind::NAMES.to_vec(),
-            trims: model.switch.classes.iter().any(|class| class.trim.is_some()),
+            trims: model.switch.classes.iter().any(|class| class.leaves_headers().is_some()),
             entries: model.traffic.iter().map(entry).collect(),
             estimate: Estimate {
                 link_transmissions: (estimate.open_flows == 0 || model.stop.is_some())

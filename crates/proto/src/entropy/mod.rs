@@ -25,6 +25,7 @@ pub use reps::{EXPLORATIONS as REPS_EXPLORATIONS, FREEZE as REPS_FREEZE, PLACES 
 pub use values::EntropyValues;
 
 use crate::rng::Rng;
+use crate::transport::Conflict;
 use clearway_schema::choice;
 use clearway_units::Time;
 use order::{Permutation, Scores};
@@ -59,6 +60,34 @@ choice! {
     }
 }
 
+impl EntropyPolicy {
+    /// Returns true if the policy turns the bits of values, or tells one value of a flow from another by them.
+    fn turns_bits(self) -> bool {
+        !matches!(self, EntropyPolicy::Perm | EntropyPolicy::Rand | EntropyPolicy::Scored)
+    }
+
+    /// Returns the contradiction of a transport whose policy and number of values are parameters of these names, if they don't go
+    /// together.
+    pub fn conflict(
+        self,
+        policy: &'static str,
+        values: EntropyValues,
+        name: &'static str,
+    ) -> Option<Conflict> {
+        let number = values.get();
+        let right = number.next_power_of_two().min(1 << 15);
+        (self.turns_bits() && !number.is_power_of_two()).then(|| Conflict {
+            keys: [name, policy],
+            problems: [
+                format!("{policy} = \"{self}\" needs a power of two; write one such as {right}"),
+                format!(
+                    "needs a power of two, and {name} is {number}; write \"perm\", \"rand\" or \"scored\""
+                ),
+            ],
+        })
+    }
+}
+
 /// The entropy values of a flow's sender.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entropies {
@@ -81,10 +110,11 @@ enum State {
 }
 
 impl Entropies {
-    /// Returns the values of a new flow, `values` of them. A number that is no power of two is rounded down to one:
-    /// [`EntropyValues`] is the parameter that refuses it.
+    /// Returns the values of a new flow, `values` of them. Where the policy needs a power of two, another number is rounded down to
+    /// one: [`EntropyPolicy::conflict`] refuses it.
     pub fn new(policy: EntropyPolicy, values: u16, rng: &mut Rng) -> Entropies {
-        let values = 1 << values.clamp(1, 1 << 15).ilog2();
+        let values = values.clamp(1, 1 << 15);
+        let values = if policy.turns_bits() { 1 << values.ilog2() } else { values };
         let walk = Walk::new(values, rng);
         let none = || vec![0; values.into()].into_boxed_slice();
         let state = match policy {

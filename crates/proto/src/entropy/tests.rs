@@ -211,13 +211,31 @@ fn a_flow_takes_little_memory() {
 }
 
 #[test]
-fn a_number_of_values_that_is_no_power_of_two_is_refused() {
-    for (text, values) in [("1", Some(1)), ("64", Some(64)), ("32768", Some(32768))] {
-        assert_eq!(EntropyValues::read(&Value::from(text)).ok().map(EntropyValues::get), values);
+fn a_number_of_values_out_of_range_is_refused() {
+    for (text, values) in [("1", 1), ("9", 9), ("64", 64), ("32768", 32768)] {
+        assert_eq!(EntropyValues::read(&Value::from(text)).ok().map(EntropyValues::get), Some(values));
     }
-    for text in ["0", "3", "65536", "-1", "many", "1.5"] {
+    for text in ["0", "32769", "65536", "-1", "many", "1.5"] {
         let problem = EntropyValues::read(&Value::from(text)).unwrap_err();
-        assert_eq!(problem, "write a power of two from 1 to 32768, such as 64", "{text}");
+        assert_eq!(problem, "write a number from 1 to 32768, such as 64", "{text}");
     }
     assert_eq!(EntropyValues::new(64).unwrap().write(), Some("64".into()));
+}
+
+#[test]
+fn only_policies_that_turn_no_bits_choose_among_a_number_of_values_that_is_no_power_of_two() {
+    let nine = EntropyValues::new(9).unwrap();
+    for policy in [EntropyPolicy::Perm, EntropyPolicy::Rand, EntropyPolicy::Scored] {
+        assert_eq!(policy.conflict("paths", nine, "path_values"), None, "{policy}");
+        let seen: BTreeSet<u16> = Bench::new(policy, 9).take(900).into_iter().collect();
+        assert_eq!(seen, (0..9).collect(), "{policy}");
+    }
+    let conflict = EntropyPolicy::Mixed.conflict("entropy", nine, "paths").unwrap();
+    assert_eq!(conflict.keys, ["paths", "entropy"]);
+    assert_eq!(conflict.problems[0], "entropy = \"mixed\" needs a power of two; write one such as 16");
+    assert_eq!(
+        conflict.problems[1],
+        "needs a power of two, and paths is 9; write \"perm\", \"rand\" or \"scored\""
+    );
+    assert_eq!(EntropyPolicy::Mixed.conflict("entropy", EntropyValues::new(16).unwrap(), "paths"), None);
 }

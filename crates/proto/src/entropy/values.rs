@@ -7,18 +7,15 @@ use std::cmp::Ordering;
 /// The largest number of values that 16 bits hold and that is itself a number of 16 bits.
 const MOST: u16 = 1 << 15;
 
-/// The number of entropy values among which a sender chooses: a power of two, from 1 to 32,768.
+/// The number of entropy values among which a sender chooses, from 1 to 32,768. Policies that turn the bits of values need a power
+/// of two ([`EntropyPolicy::conflict`](super::EntropyPolicy::conflict)).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug, Serialize, Deserialize)]
 pub struct EntropyValues(u16);
 
 impl EntropyValues {
-    /// Returns this number of values, or `None` if it is no power of two up to 32,768.
+    /// Returns this number of values, or `None` if it is 0 or above 32,768.
     pub const fn new(values: u64) -> Option<EntropyValues> {
-        if values.is_power_of_two() && values <= MOST as u64 {
-            Some(EntropyValues(values as u16))
-        } else {
-            None
-        }
+        if values > 0 && values <= MOST as u64 { Some(EntropyValues(values as u16)) } else { None }
     }
 
     /// Returns the number.
@@ -42,7 +39,7 @@ impl Field for EntropyValues {
 
     fn read(value: &Value) -> Result<EntropyValues, String> {
         let number = u64::read(value).ok().and_then(EntropyValues::new);
-        number.ok_or_else(|| format!("write a power of two from 1 to {MOST}, such as 64"))
+        number.ok_or_else(|| format!("write a number from 1 to {MOST}, such as 64"))
     }
 
     fn write(&self) -> Option<String> {

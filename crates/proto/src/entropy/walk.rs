@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Walk {
     /// The bits above those of the values, which set the values of one flow apart from those of another.
     base: u16,
-    /// The number of values less one: the bits of the values.
+    /// The number of values.
+    values: u16,
+    /// The bits of the values: their number less one, where that is a power of two.
     mask: u16,
     /// The number of values that came since the order was drawn.
     at: u16,
@@ -19,14 +21,19 @@ pub(super) struct Walk {
 
 impl Walk {
     pub(super) fn new(values: u16, rng: &mut Rng) -> Walk {
-        let mask = values - 1;
+        let mask = values.next_power_of_two() - 1;
         let drawn = rng.bits();
-        Walk { base: (drawn >> 16) as u16 & !mask, mask, at: 0, turned: drawn as u16 & mask }
+        Walk { base: (drawn >> 16) as u16 & !mask, values, mask, at: 0, turned: drawn as u16 & mask }
     }
 
     /// Returns any value, each as likely.
     pub(super) fn any(&self, rng: &mut Rng) -> u16 {
-        (rng.bits() >> 48) as u16 & self.mask
+        loop {
+            let value = (rng.bits() >> 48) as u16 & self.mask;
+            if value < self.values {
+                return value;
+            }
+        }
     }
 
     /// Returns the place of an entropy among the values.

@@ -89,7 +89,7 @@ impl EqdsAgent {
             turns_outlast: params.turns_outlast,
             control: params
                 .oversubscribed_cc
-                .then(|| Box::new(Moderation::new(env.network_rtt, env.rng.clone()))),
+                .then(|| Box::new(Moderation::new(params.look_back.or(env.network_rtt), env.rng.clone()))),
         }
     }
 

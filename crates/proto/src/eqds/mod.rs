@@ -19,6 +19,7 @@
 //! - A timeout without progress doubles the next one.
 
 mod agent;
+mod attempts;
 mod moderation;
 mod params;
 mod sender;
@@ -33,7 +34,7 @@ use crate::entropy::EntropyPolicy;
 use crate::mechanism::NoMechanism;
 use crate::needs::{Acks, BufferNeeds, Needs, TrimmingNeeds};
 use crate::numbered::NumberedReceiver;
-use crate::transport::{Checked, Family, Transport};
+use crate::transport::{Checked, Conflict, Family, Transport};
 use clearway_schema::Profile;
 
 /// The values of EQDS in htsim. Its pacer counts packets of 4160 bytes and 38 bytes between them, and gives 4096 bytes of credit
@@ -44,7 +45,11 @@ const HTSIM: Profile = Profile {
     values: &[
         ("pull_quanta", "8"),
         ("pull_share", "0.98555829"),
-        ("rto", "100 us"),
+        ("rto", "150 us"),
+        ("rto_queues", "6"),
+        ("look_back", "10 us"),
+        ("control_run", "10"),
+        ("one_each", "true"),
         ("stays_idle", "true"),
         ("turns_outlast", "true"),
     ],
@@ -73,6 +78,7 @@ impl Transport for Eqds {
     fn needs(params: &EqdsParams) -> Needs {
         Needs {
             acks: Acks::OwnClass,
+            control_run: Some(params.control_run).filter(|&run| run > 0),
             trimming: Some(TrimmingNeeds::COIN),
             buffer: Some(BufferNeeds { trimming: params.queue, ..BufferNeeds::DEFAULT }),
             for_trimming: (params.paths == EntropyPolicy::Reps).then_some("paths = \"reps\""),
@@ -80,6 +86,10 @@ impl Transport for Eqds {
             entropy: true,
             ..Needs::NOTHING
         }
+    }
+
+    fn conflict(params: &EqdsParams) -> Option<Conflict> {
+        params.paths.conflict("paths", params.path_values, "path_values")
     }
 
     fn sender(params: &EqdsParams, env: &Env) -> EqdsSender {

@@ -1,6 +1,6 @@
 //! The parameters of `eqds`.
 
-use crate::endpoint::Framing;
+use crate::endpoint::{Env, Framing};
 use crate::entropy::{EntropyPolicy, EntropyValues};
 use clearway_schema::{Auto, declare};
 use clearway_units::{Bytes, Rate, Span};
@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 /// The bytes of a quantum of credit.
 pub(super) const QUANTUM: u32 = 512;
+
+/// The least timeout, if the scenario names none.
+const RTO: Span = Span::from_us(100);
 
 declare! {
     /// The parameters of `eqds`.
@@ -24,11 +27,13 @@ declare! {
         ack_after: Bytes = "16384 B" in "0 B" to "1 MB" from "htsim's EQDS";
         /// The way in which a sender chooses the paths of its packets.
         paths: EntropyPolicy = "bitmap" from "htsim's EQDS";
-        /// The number of values that stand for paths, a power of two.
+        /// The number of values that stand for paths: a power of two, or any number under `perm`, `rand` and `scored`.
         path_values: EntropyValues = "64" in "1" to "32768" from "htsim";
         /// The time after which a packet counts as lost of which nothing was heard. `auto`: 100 us, or four base round-trip
         /// times of the flow if that is longer.
-        rto: Auto<Span> = "auto" in "1 us" to "60 s" from "htsim's EQDS: 100 us";
+        rto: Auto<Span> = "auto" in "1 us" to "60 s" from "our choice; htsim's EQDS: 150 us and six full queues (EQDS-8)";
+        /// The full queues of data, of `queue` BDPs each, whose time at the rate of the host's link is added to `rto`.
+        rto_queues: f64 = "0" in "0" to "1000" from "our choice; htsim's EQDS: 6 (EQDS-8)";
         /// If true, each pull that a flow asked for puts it in turn once more for a pull ahead of demand; else a flow is in turn once.
         stays_idle: bool = "false" from "our choice; htsim's EQDS: true";
         /// If true, a flow that has arrived keeps its turns for pulls, which take their time from other flows though nobody needs
@@ -37,6 +42,13 @@ declare! {
         /// If true, receiving hosts leave out pulls where many packets of the last round trip arrived marked or cut: for networks
         /// whose core is oversubscribed.
         oversubscribed_cc: bool = "false" from "htsim's EQDS: an option";
+        /// The time that it looks back. `auto`: the base round-trip time of the longest path of the network.
+        look_back: Auto<Span> = "auto" in "1 ns" to "1 s" from "our choice; htsim's EQDS: 10 us (EQDS-10)";
+        /// If true, an answer lets one packet leave while the NIC is idle, and two where it tells of a packet that was cut, and as many
+        /// packets of speculative credit give way; else all leave that credit pays for, and one gives way.
+        one_each: bool = "false" from "our choice; htsim's EQDS: true (EQDS-14)";
+        /// The control packets that a host's NIC sends in a row while data waits, before a packet of data. 0: all of them go first.
+        control_run: u32 = "0" in "0" to "1000" from "our choice; htsim's EQDS: 10 (EQDS-13)";
         /// The limit of data queues in switches, as a multiple of the network's bandwidth-delay product.
         queue: f64 = "1" in "0.001" to "1000" from "our choice; htsim: 35 packets";
     }
@@ -49,5 +61,14 @@ impl EqdsParams {
         let bdp = rate.bytes_in(network_rtt).get().div_ceil(packet);
         let packets = self.window.or((bdp * 3).div_ceil(2).clamp(1, 20_000) as u32);
         packets.saturating_mul(packet as u32)
+    }
+
+    /// Returns the time after which a packet counts as lost of which nothing was heard.
+    pub(super) fn timeout(&self, env: &Env) -> Span {
+        let packet = f64::from(env.framing.wire_max());
+        let bdp = (env.line_rate.bytes_in(env.network_rtt).get() as f64 / packet).ceil();
+        let queue = (self.queue * bdp).ceil() * packet;
+        let drain = env.line_rate.time_to_send(Bytes::new((self.rto_queues * queue).min(1e15) as u64));
+        self.rto.or(RTO.max(env.base_rtt.saturating_mul(4))).saturating_add(drain)
     }
 }

@@ -1,5 +1,6 @@
 //! The sending end.
 
+use super::attempts::Attempts;
 use super::params::{EqdsParams, QUANTUM};
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Sender};
 use crate::entropy::{Entropies, EntropyPolicy, Feedback, Penalties};
@@ -11,8 +12,6 @@ use serde::{Deserialize, Serialize};
 
 /// The timeout doubles at most this many times.
 const BACKOFF_MAX: u32 = 6;
-/// The least timeout, unless a scenario sets it.
-const RTO: Span = Span::from_us(100);
 
 /// The sending end of a flow. Credit counts bytes on the wire.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,6 +51,8 @@ pub struct EqdsSender {
     /// The time of the last answer.
     heard: Time,
     timer: Time,
+    /// The attempts to send, if each is made by itself.
+    attempts: Option<Box<Attempts>>,
 }
 
 impl EqdsSender {
@@ -72,13 +73,14 @@ impl EqdsSender {
             speculates: true,
             pull: 0,
             target: 0,
-            rto: params.rto.or(RTO.max(env.base_rtt.saturating_mul(4))),
+            rto: params.timeout(env),
             backoff: 0,
             rtt: env.base_rtt.max(Span::from_ns(1)),
             may_ask: Time::ZERO,
             asks: false,
             heard: Time::ZERO,
             timer: Time::MAX,
+            attempts: params.one_each.then(|| Box::new(Attempts::new(env.line_rate))),
         }
     }
 
@@ -86,6 +88,12 @@ impl EqdsSender {
     #[cfg(test)]
     pub(super) fn credit(&self) -> (i64, i64, bool) {
         (self.pulled_credit, self.speculative_credit, self.speculates)
+    }
+
+    /// Gives the sender so many packets of speculative credit.
+    #[cfg(test)]
+    pub(super) fn grant_speculative_credit(&mut self, packets: i64) {
+        self.speculative_credit = packets * i64::from(self.framing.wire_max());
     }
 
     /// Returns true if there is a packet that was never sent and for which there is room.
@@ -100,6 +108,9 @@ impl EqdsSender {
 
     /// Returns true if the sender may send. Any credit pays for a packet, and speculative credit only for a new one.
     fn may_send(&self) -> bool {
+        if self.attempts.as_ref().is_some_and(|attempts| !attempts.may_send()) {
+            return false;
+        }
         if self.flight.lost() > 0 {
             return self.pulled_credit > 0;
         }
@@ -149,17 +160,27 @@ impl EqdsSender {
         }
     }
 
-    /// Anything was heard: the sender stops speculating, and makes the best of what it may do.
-    fn go_on(&mut self, now: Time) {
+    /// Anything was heard: the sender stops speculating, and makes the best of what it may do. If it tries to send once for each
+    /// reason, it has so many.
+    fn go_on(&mut self, reasons: u8, now: Time) {
         self.speculates = false;
         self.heard = now;
-        if self.has_data() && self.pulled_credit <= 0 && self.speculative_credit > 0 {
-            self.waive(self.framing.wire_max().into());
-        }
-        if self.is_forgotten() && now >= self.may_ask {
+        self.attempt(reasons, now);
+        // An attempt that fails asks nobody.
+        if self.attempts.is_none() && self.is_forgotten() && now >= self.may_ask {
             self.asks = true;
         }
         self.arm(now);
+    }
+
+    /// The sender tries to send. Without pulled credit, speculative credit gives way.
+    fn attempt(&mut self, reasons: u8, now: Time) {
+        let fails = self.has_data() && self.pulled_credit <= 0 && self.speculative_credit > 0;
+        let failed = match &mut self.attempts {
+            Some(attempts) => attempts.hear(reasons, fails, now),
+            None => u8::from(fails),
+        };
+        self.waive(i64::from(failed) * i64::from(self.framing.wire_max()));
     }
 
     /// Returns true if the sender has something to send and nothing to send it for, and the receiver does not know.
@@ -176,6 +197,7 @@ impl EqdsSender {
         if self.is_forgotten() {
             (self.speculates, self.speculative_credit) = (true, self.window);
             self.pulled_credit = 0;
+            self.attempts.iter_mut().for_each(|attempts| attempts.begin());
         }
     }
 
@@ -198,7 +220,7 @@ impl EqdsSender {
         }
     }
 
-    /// Pays for a packet.
+    /// Pays for a packet that leaves.
     fn spend(&mut self, wire: u32) {
         if self.pulled_credit > 0 {
             self.pulled_credit -= i64::from(wire);
@@ -206,11 +228,26 @@ impl EqdsSender {
             self.waive(wire.into());
         }
     }
+
+    /// A packet of so many bytes has left. If the flow waits in the NIC's line then, and will have no credit that pays when its turn
+    /// comes, that attempt fails.
+    fn attempt_next(&mut self, wire: u32, now: Time) {
+        let has_more = self.has_data() && self.pulled_credit + self.speculative_credit > 0;
+        let can_pay = self.pulled_credit > 0 || self.speculates;
+        if let Some(attempts) = &mut self.attempts
+            && attempts.send(wire, has_more, now)
+            && !can_pay
+        {
+            attempts.leave();
+            self.waive(self.framing.wire_max().into());
+        }
+    }
 }
 
 impl Endpoint for EqdsSender {
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
         let (now, entropy) = (cx.now, packet.tag().entropy);
+        let mut reasons = 1;
         match packet.header {
             Header::PulledAck { next, psn, pull, from, map, .. } => {
                 let base = self.flight.base();
@@ -228,13 +265,14 @@ impl Endpoint for EqdsSender {
                 if self.flight.lose(psn) {
                     self.feedback(entropy, Feedback::Nack, now);
                     self.backoff = 0;
+                    reasons = 2;
                 }
                 self.hear_pull(pull);
             }
             Header::Pull { pull, .. } => self.hear_pull(pull),
             _ => return,
         }
-        self.go_on(now);
+        self.go_on(reasons, now);
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
@@ -248,6 +286,9 @@ impl Endpoint for EqdsSender {
         });
         if lost > 0 {
             cx.stats.rare_mut().timeouts += 1;
+        }
+        if lost > 0 && self.attempts.is_some() {
+            self.attempt(1, now);
         }
         let waits = self.has_data() && !self.may_send();
         let is_silent = self.flight.waiting() == 0 && self.heard.saturating_add(after) <= now;
@@ -326,6 +367,7 @@ impl Sender for EqdsSender {
         }
         self.arm(cx.now);
         let target = self.next_target(0);
+        self.attempt_next(wire, cx.now);
         let asks = again || self.pulled_credit < 0 || !self.has_new();
         let header = Header::PulledData { offset, psn, pull: self.pull, target };
         let flags = Flags::NONE

@@ -41,8 +41,12 @@ struct Bench {
 
 impl Bench {
     fn new(window: u32, packets: u64) -> Bench {
+        Bench::with(&params(window), packets)
+    }
+
+    fn with(params: &EqdsParams, packets: u64) -> Bench {
         let env = Env::for_test(Rate::gbps(100), Span::from_us(10), FRAMING);
-        let sender = EqdsSender::new(&params(window), &env);
+        let sender = EqdsSender::new(params, &env);
         let rng = Rng::stream(1, crate::Entity::Sender, 0);
         let mut bench = Bench { sender, rng, stats: Stats::default(), now: at(0) };
         bench.operate(|sender, cx| sender.write(packets * 4086, cx));
@@ -298,7 +302,7 @@ fn whatever_is_lost_is_repaired() {
 
 #[test]
 fn the_ends_of_a_flow_take_little_memory_beside_their_records() {
-    assert!(size_of::<EqdsSender>() <= 352, "{}", size_of::<EqdsSender>());
+    assert!(size_of::<EqdsSender>() <= 360, "{}", size_of::<EqdsSender>());
     assert!(size_of::<NumberedReceiver>() <= 128, "{}", size_of::<NumberedReceiver>());
 }
 
@@ -332,4 +336,32 @@ fn pulls_are_left_out_while_many_packets_arrive_cut_and_each_takes_its_time() {
     assert!(early < slots / 3, "{early} of {slots}");
     let late = all.iter().filter(|(time, ..)| (10_000_001..=20_000_000).contains(time)).count() as u64;
     assert!(late.abs_diff(slots) <= 1, "{late} of {slots}");
+}
+
+#[test]
+fn the_timeout_is_longer_by_the_time_of_full_queues() {
+    // Round trips of 14.02272 us at 100 Gbps: queues of 43 packets, whose six take 85.656 us.
+    let env = Env::for_test(Rate::gbps(100), Span::from_ps(14_022_720), FRAMING);
+    let timeout = |rto, rto_queues, queue| EqdsParams { rto, rto_queues, queue, ..params(2) }.timeout(&env);
+    let us150 = Auto::Set(Span::from_us(150));
+    assert_eq!(timeout(us150, 6.0, 1.0), Span::from_ns(150_000 + 85_656));
+    assert_eq!(timeout(us150, 6.0, 2.0), Span::from_ns(150_000 + 2 * 85_656));
+    assert_eq!(timeout(us150, 0.0, 1.0), Span::from_us(150));
+    assert_eq!(timeout(Auto::Auto, 0.0, 1.0), Span::from_us(100));
+}
+
+#[test]
+fn in_htsim_an_answer_lets_one_packet_leave_and_a_cut_one_takes_two_packets_of_speculative_credit() {
+    let mut bench = Bench::with(&EqdsParams { one_each: true, ..params(9) }, 20);
+    assert_eq!(bench.leaves().len(), 9);
+    bench.sender.grant_speculative_credit(9);
+    bench.now = at(100_000);
+    // Nothing was pulled yet: the attempts of the answer fail.
+    assert_eq!(bench.hear(nack(0, 0)), []);
+    assert_eq!(bench.sender.credit().1, 7 * 4150);
+    bench.now = at(200_000);
+    assert_eq!(bench.hear(pull(24)), [0], "there is credit for more, but one attempt");
+    bench.now = at(200_100);
+    // The first packet takes 332 ns: the flow waits in line, and sends all that it may.
+    assert_eq!(bench.hear(pull(40)), [9, 10, 11, 12]);
 }

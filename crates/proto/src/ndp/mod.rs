@@ -28,7 +28,7 @@ use crate::entropy::EntropyPolicy;
 use crate::mechanism::NoMechanism;
 use crate::needs::{Acks, BufferNeeds, Needs, TrimmingNeeds};
 use crate::numbered::NumberedReceiver;
-use crate::transport::{Checked, Family, Transport};
+use crate::transport::{Checked, Conflict, Family, Transport};
 use clearway_schema::Profile;
 
 /// The values of NDP in htsim, the simulator of its authors, apart from window and queue, which its users choose.
@@ -68,6 +68,10 @@ impl Transport for Ndp {
             entropy: true,
             ..Needs::NOTHING
         }
+    }
+
+    fn conflict(params: &NdpParams) -> Option<Conflict> {
+        params.paths.conflict("paths", params.path_values, "path_values")
     }
 
     fn sender(params: &NdpParams, env: &Env) -> NdpSender {

@@ -17,7 +17,7 @@ declare! {
         pull_share: f64 = "0.99" in "0.01" to "1" from "htsim's NDP";
         /// The way in which a sender chooses the paths of its packets.
         paths: EntropyPolicy = "perm" from "NDP'17 3.1.1: a permutation of all paths";
-        /// The number of values that stand for paths, a power of two.
+        /// The number of values that stand for paths: a power of two, or any number under `perm`, `rand` and `scored`.
         path_values: EntropyValues = "64" in "1" to "32768" from "htsim";
         /// The least time after which a packet counts as lost of which nothing was heard. `auto`: ten base round-trip times.
         rto_min: Auto<Span> = "auto" in "1 us" to "60 s" from "our choice (NDP-3); htsim has no timeouts";

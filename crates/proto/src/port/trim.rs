@@ -29,6 +29,8 @@ pub struct TrimConfig {
     pub victim: TrimVictim,
     /// True if a header for which there is no room goes back to its sender, once; else it is dropped.
     pub returns: bool,
+    /// True if nothing is left: the packet that would be cut is dropped.
+    pub drops: bool,
 }
 
 /// The trimmer of one port.
@@ -68,6 +70,11 @@ impl Trimmer {
         }
     }
 
+    /// Returns whether nothing is left of a packet that is cut.
+    pub fn drops(&self) -> bool {
+        self.config.drops
+    }
+
     /// Cuts a packet to its header.
     pub fn cut(&mut self, packet: &mut Packet) {
         packet.trim(self.config.to);
@@ -89,7 +96,7 @@ mod tests {
     use clearway_units::Time;
 
     fn trimmer(victim: TrimVictim, returns: bool, is_last_hop: bool) -> Trimmer {
-        let config = TrimConfig { to: 64, victim, returns };
+        let config = TrimConfig { to: 64, victim, returns, drops: false };
         Trimmer::new(config, is_last_hop, Rng::stream(1, Entity::Port, 0))
     }
 

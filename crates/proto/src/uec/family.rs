@@ -97,12 +97,17 @@ impl<M: Mode> Transport for Uec<M> {
     fn conflict(params: &M) -> Option<Conflict> {
         let common = params.groups().common;
         let (min, max) = (common.ecn_min, common.ecn_max);
-        (min > max).then(|| Conflict {
-            keys: ["ecn_min", "ecn_max"],
-            problems: [
-                format!("is above ecn_max, {max}; marks begin at ecn_min, so write less here or more there"),
-                format!("is below ecn_min, {min}; marks begin there, so write more here or less there"),
-            ],
+        let conflict = common.entropy.conflict("entropy", common.paths, "paths");
+        conflict.or_else(|| {
+            (min > max).then(|| Conflict {
+                keys: ["ecn_min", "ecn_max"],
+                problems: [
+                    format!(
+                        "is above ecn_max, {max}; marks begin at ecn_min, so write less here or more there"
+                    ),
+                    format!("is below ecn_min, {min}; marks begin there, so write more here or less there"),
+                ],
+            })
         })
     }
 
@@ -144,6 +149,7 @@ fn needs(Groups { common, window, credit }: Groups<'_>) -> Needs {
     Needs {
         marking: Some(MarkingNeeds::Bdp(marking)),
         trimming: common.trimming.then_some(trimming),
+        drop_victim: (!common.trimming).then_some(common.trim_victim),
         // The consortium's simulator ends where that policy meets a timeout without trimming.
         for_trimming: (common.entropy == EntropyPolicy::Reps).then_some("entropy = \"reps\""),
         for_dropping: window.is_some_and(|window| window.sleek).then_some("sleek = true"),
@@ -151,6 +157,7 @@ fn needs(Groups { common, window, credit }: Groups<'_>) -> Needs {
         buffer: Some(BufferNeeds::DEFAULT),
         entropy: true,
         acks: Acks::OwnClass,
+        control_run: Some(common.control_run).filter(|&run| run > 0),
         ..Needs::NOTHING
     }
 }

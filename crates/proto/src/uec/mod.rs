@@ -21,7 +21,7 @@
 //!
 //! # Deviations
 //! - A flow is a stream of bytes: packets do not end where a write ended, as those of the simulator end with a message.
-//! - The simulator's 32-bit counter of increases, which overflows above 400 Gbps, has 64 bits.
+//! - A probe of SLEEK that finds no room never takes the place of another packet.
 //! - A receiver answers in the instant in which a packet arrives, so that no `Service_Time` is taken off samples (UE-2), and all
 //!   negative acknowledgements are of packets that were cut (UE-11).
 //! - Round-trip times are kept to the picosecond, not to 128 ns.

@@ -62,11 +62,11 @@ declare! {
     pub struct CommonParams {
         /// The way in which a sender chooses the entropy, and with it the path, of each packet.
         entropy: EntropyPolicy = "mixed" from "uet-htsim 40ccb05";
-        /// The number of entropy values of a flow.
+        /// The number of entropy values of a flow: a power of two, or any number under `perm`, `rand` and `scored`.
         paths: EntropyValues = "64" in "1" to "32768" from "uet-htsim 40ccb05; UE 1.0.3, 3.6.12: 64 to 256";
         /// If true, switches cut packets for which there is no room to their headers.
         trimming: bool = "true" from "UE 1.0.3, 4.1";
-        /// The packet that is cut.
+        /// The packet that is cut or, without trimming, dropped.
         trim_victim: TrimVictim = "arriving" from "UE 1.0.3, 4.1, our reading; uet-htsim 40ccb05: coin";
         /// The limit of the class of headers, as a multiple of that of data, which is one BDP.
         trim_headers: f64 = "1" in "0.001" to "1000" from "UE 1.0.3, 3.6.17; uet-htsim 40ccb05: 2";
@@ -89,6 +89,8 @@ declare! {
         sack_threshold: Bytes = "16384 B" in "1 B" to "16 MB" from "uet-htsim 40ccb05";
         /// The unit in which a receiver counts the bytes that it has received, rounded up.
         received_unit: Bytes = "256 B" in "1 B" to "64 KB" from "UE 1.0.3, 3.6.13 (UE-15); uet-htsim 40ccb05: 1 B";
+        /// The control packets that a host's NIC sends in a row while data waits, before a packet of data. 0: all of them go first.
+        control_run: u32 = "0" in "0" to "1000" from "our choice; uet-htsim 40ccb05: 10 (UE-18)";
     }
 }
 
@@ -138,6 +140,9 @@ declare! {
         /// If true, they do so just after `adjust_period` and every answer holds the window to its largest value; else they do
         /// so at `adjust_period`, and only increases hold it.
         adjust_late: bool = "false" from "UE 1.0.3, 3.6.13 (UE-8); uet-htsim 40ccb05: true";
+        /// If true, the counter of increases that are not yet in force has 32 bits, and goes on from zero beyond them; else it has
+        /// room for all.
+        increase_wraps: bool = "false" from "our choice; uet-htsim 40ccb05: true (UE-19)";
         /// If true, an answer without a valid sample of the delay acts as one with the average delay; else it counts bytes alone.
         acts_without_sample: bool = "false" from "UE 1.0.3, 3.6.13 (UE-3); uet-htsim 40ccb05: true";
         /// The penalty that a receiver may ask of the window.
@@ -240,6 +245,7 @@ macro_rules! htsim {
             ("rto_doubles", "false"),
             ("timeout_names_path", "false"),
             ("received_unit", "1 B"),
+            ("control_run", "10"),
         ] $($rest)*)
     };
     (@values [$($done:tt)*] window $($rest:ident)*) => {
@@ -249,6 +255,7 @@ macro_rules! htsim {
             ("qa_late_always", "true"),
             ("qa_at_end", "false"),
             ("adjust_late", "true"),
+            ("increase_wraps", "true"),
             ("acts_without_sample", "true"),
             ("penalty", "kept"),
             ("nack_leaves_first", "false"),

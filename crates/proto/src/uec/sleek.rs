@@ -80,7 +80,7 @@ impl Sleek {
             self.recover_to = None;
         }
         if self.recover_to.is_none() {
-            let threshold = (1.5 * window.cwnd()).min(window.maxwnd()).max(5.0 * mss) / mss;
+            let threshold = ((1.5 * window.cwnd()).min(window.maxwnd()).max(5.0 * mss) / mss).floor();
             if f64::from(held) < threshold || records.lost() > 0 {
                 return None;
             }

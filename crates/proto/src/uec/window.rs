@@ -65,6 +65,8 @@ pub struct NsccConfig {
     pub adjust_period: Span,
     /// True if they do so just after that time and every answer holds the window to its largest value.
     pub adjust_late: bool,
+    /// True if the increases that are not yet in force are counted in 32 bits.
+    pub increase_wraps: bool,
     /// True if an answer without a sample acts as one with the average delay.
     pub acts_without_sample: bool,
     /// The penalty that a receiver may ask of the window.
@@ -117,6 +119,7 @@ impl NsccConfig {
             adjust_bytes: params.adjust_packets * mtu,
             adjust_period: params.adjust_period.or(network_rtt),
             adjust_late: params.adjust_late,
+            increase_wraps: params.increase_wraps,
             acts_without_sample: params.acts_without_sample,
             penalty: params.penalty,
             is_paced,
@@ -344,7 +347,7 @@ impl Nscc {
     fn follow(&mut self, heard: &Heard, delay: Span, may_rise: bool) {
         let (target, new) = (self.config.target_qdelay, heard.new as f64);
         match (heard.marked, delay >= target) {
-            (false, true) if may_rise => self.increase += self.config.fi * new,
+            (false, true) if may_rise => self.collect(self.config.fi * new),
             (false, false) if may_rise => self.rise(new, delay),
             (true, true) => self.reduce(heard.now),
             _ => {}
@@ -369,7 +372,15 @@ impl Nscc {
             self.hold(true);
         } else {
             let lacks = self.config.target_qdelay.saturating_sub(delay).as_ps() as f64;
-            self.increase += self.config.alpha * new * lacks;
+            self.collect(self.config.alpha * new * lacks);
+        }
+    }
+
+    /// Takes an increase that is to come into force later.
+    fn collect(&mut self, increase: f64) {
+        self.increase += increase;
+        if self.config.increase_wraps {
+            self.increase %= 4_294_967_296.0;
         }
     }
 

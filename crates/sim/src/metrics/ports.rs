@@ -210,7 +210,7 @@ impl Ports<'_> {
 
     /// Returns the column of packets that were cut, where ports may cut any.
     fn trims(&self) -> Option<Described> {
-        let may_trim = self.model.switch.classes.iter().any(|class| class.trim.is_some());
+        let may_trim = self.model.switch.classes.iter().any(|class| class.leaves_headers().is_some());
         let trims = |port| self.nets.look(port).trims();
         (may_trim || self.nets.ports().any(|port| trims(port) > 0))
             .then(|| ("trims", "packets", "packets that were cut to their headers here", self.ints(trims)))

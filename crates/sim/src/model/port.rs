@@ -70,7 +70,7 @@ pub struct Class {
     pub marking: Option<Marking>,
     /// The class that packets of this class join at switches, if this class exists at hosts only.
     pub at_switches: Option<usize>,
-    /// The trimming at ports of switches, if a queue without room cuts packets.
+    /// The trimming at ports of switches, if a queue without room cuts packets, or drops others than those that arrive.
     pub trim: Option<Trim>,
     /// What differs at ports of switches that lead to hosts.
     pub last_hop: Option<LastHop>,
@@ -89,6 +89,11 @@ impl Class {
             trim: None,
             last_hop: None,
         }
+    }
+
+    /// Returns the trimming, if anything is left of packets that are cut.
+    pub fn leaves_headers(&self) -> Option<Trim> {
+        self.trim.filter(|trim| !trim.config.drops)
     }
 
     /// Returns whether ports send headers of the class back to their senders.

@@ -21,6 +21,8 @@ pub struct Order {
     only: Option<ClassId>,
     /// The classes in the order of their priorities, where no two have the same and nothing that they send is counted.
     strict: Option<Vec<ClassId>>,
+    /// The packets of the first of these that leave in a row while others wait, before one of these, if they have to wait for no more.
+    run: Option<u32>,
 }
 
 /// The state of the turns at one port.
@@ -30,6 +32,8 @@ pub struct Turns {
     balance: IdVec<ClassId, i64>,
     /// Index, within a group of equal priority, of the class whose turn it is.
     next: usize,
+    /// The packets of the class of the highest priority that left in a row while others waited.
+    run: u32,
 }
 
 impl Order {
@@ -63,7 +67,12 @@ impl Order {
                 _ => groups.push(vec![member]),
             }
         }
-        Order { groups, classes: classes.len(), quantum, only: None, strict: None }.settle()
+        Order { groups, classes: classes.len(), quantum, only: None, strict: None, run: None }.settle()
+    }
+
+    /// Returns the order in which the class of the highest priority sends at most so many packets in a row while others wait.
+    pub fn with_run(self, run: Option<u32>) -> Order {
+        Order { run, ..self }
     }
 
     /// Notes what follows from the groups.
@@ -91,13 +100,18 @@ impl Order {
 
     /// Returns the state of a port's turns at the start.
     pub fn turns(&self) -> Turns {
-        Turns { balance: vec![0; self.classes].into(), next: 0 }
+        Turns { balance: vec![0; self.classes].into(), next: 0, run: 0 }
     }
 
     /// Returns the class that may send next, among those for which `has` says that a packet waits.
     pub fn pick(&self, turns: Option<&mut Turns>, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
         if !self.has_turns() {
-            return self.first(has);
+            let first = self.first(&has)?;
+            return self
+                .run
+                .zip(turns)
+                .and_then(|(run, turns)| self.in_between(run, turns, first, has))
+                .or(Some(first));
         }
         let group = self.groups.iter().find(|group| group.iter().any(|&(class, _)| has(class)))?;
         if let [(class, _)] = group[..] {
@@ -121,6 +135,23 @@ impl Order {
                 turns.balance[class] += weight * self.quantum;
             });
         }
+    }
+
+    /// Returns the class that sends in between, though `first` comes before it, if that has sent as many packets as it may.
+    fn in_between(
+        &self,
+        run: u32,
+        turns: &mut Turns,
+        first: ClassId,
+        has: impl Fn(ClassId) -> bool,
+    ) -> Option<ClassId> {
+        let (top, others) = self.strict.as_ref()?.split_first()?;
+        let other = others.iter().copied().find(|&class| has(class)).filter(|_| first == *top)?;
+        turns.run += 1;
+        (turns.run > run).then(|| {
+            turns.run = 0;
+            other
+        })
     }
 
     /// Returns the class of the highest priority for which `has` says that a packet waits, where no two have the same.
@@ -163,12 +194,12 @@ impl Arbiter {
     /// Returns the arbiter of a model's ports.
     pub fn new(model: &Model) -> Arbiter {
         let at_switches = Order::of_switches(&model.switch.classes);
-        let at_hosts = Order::new(&model.host.port.classes);
+        let at_hosts = Order::new(&model.host.port.classes).with_run(model.host.control_run);
         let order = |port: &clearway_topology::Port| {
             if model.topology.is_host(port.from) { &at_hosts } else { &at_switches }
         };
-        let ports =
-            if at_switches.has_turns() || at_hosts.has_turns() { model.topology.ports() } else { &[] };
+        let is_counted = at_switches.has_turns() || at_hosts.has_turns() || at_hosts.run.is_some();
+        let ports = if is_counted { model.topology.ports() } else { &[] };
         let turns = ports.iter().map(|port| order(port).turns()).collect();
         Arbiter { at_switches, at_hosts, turns }
     }
@@ -243,6 +274,26 @@ mod tests {
         assert_eq!(order.pick(Some(&mut turns), |_| true), Some(id(1)));
         assert_eq!(order.pick(Some(&mut turns), |class| class == id(0)), Some(id(0)));
         assert_eq!(order.pick(Some(&mut turns), |_| false), None);
+    }
+
+    #[test]
+    fn of_the_class_that_goes_first_so_many_packets_leave_in_a_row_while_others_wait_and_then_one_of_these() {
+        let order = Order::new(&[class(1, 1), class(0, 1)]).with_run(Some(10));
+        let mut turns = order.turns();
+        for round in 0..3 {
+            assert_eq!(
+                in_a_row(&order, &mut turns, id(1), |_| true),
+                10,
+                "{round}: and one of the other class"
+            );
+        }
+        // Those that leave while nothing else waits do not count.
+        assert_eq!(in_a_row(&order, &mut turns, id(1), |_| true), 10);
+        (0..30).for_each(|_| assert_eq!(send(&order, &mut turns, 100, |class| class == id(1)), id(1)));
+        assert_eq!(in_a_row(&order, &mut turns, id(1), |_| true), 10);
+        let strict = Order::new(&[class(1, 1), class(0, 1)]);
+        let mut turns = strict.turns();
+        (0..30).for_each(|_| assert_eq!(send(&strict, &mut turns, 100, |_| true), id(1)));
     }
 
     #[test]

@@ -132,7 +132,7 @@ mod tests {
     use clearway_units::{Bytes, Span};
 
     fn trims(limit: Amount) -> Trims {
-        let config = TrimConfig { to: 84, victim: TrimVictim::Coin, returns: false };
+        let config = TrimConfig { to: 84, victim: TrimVictim::Coin, returns: false, drops: false };
         let trimmer = Trimmer::new(config, false, Rng::stream(1, Entity::Port, 0));
         let data = Class { limit, trim: Some(Trim { config, headers: 1 }), ..Class::new("data", 1) };
         Trims::new(trimmer, &[data, Class::new("acks", 0)], ClassId::from_index)

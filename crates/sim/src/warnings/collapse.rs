@@ -9,7 +9,7 @@ use clearway_topology::{NodeId, Topology};
 pub fn warning(model: &Model, entry: &Traffic) -> Option<String> {
     let advice = entry.transport.needs().unmoderated?;
     let data = class_at_switches(model, entry);
-    let trim = model.switch.classes[data].trim?;
+    let trim = model.switch.classes[data].leaves_headers()?;
     let (switch, times) = narrowest(&model.topology)?;
     // Each packet that is cut leaves its header in one direction, and a NACK and the next pull in the other, which opposite flows
     // use alike. What shares links with data by weight leaves room for it.

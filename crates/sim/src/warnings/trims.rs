@@ -9,7 +9,7 @@ use crate::model::{Model, Traffic};
 pub fn warning(model: &Model, entry: &Traffic) -> Option<String> {
     let needs = entry.transport.needs();
     let class = class_at_switches(model, entry);
-    if model.switch.classes[class].trim.is_some() {
+    if model.switch.classes[class].leaves_headers().is_some() {
         let parameter = needs.for_dropping?;
         return Some(format!(
             "takes packets for lost because later ones have arrived ({parameter}), which is made for switches that drop, and here \

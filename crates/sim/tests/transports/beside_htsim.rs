@@ -85,3 +85,75 @@ fn ue_3_alone_keeps_windows_small_after_an_incast_of_short_flows_from_hosts_at_s
     let [late, acts, far] = [last("", 1, 1), last(", acts_without_sample = true", 1, 1), last("", 20, 3)];
     assert!(late > 3.0 && acts < 1.4 && far < 1.6, "{late} {acts} {far}");
 }
+
+#[test]
+fn short_flows_of_eqds_from_one_host_wait_for_a_timeout_of_150_us_and_six_full_queues() {
+    let eqds = r#"name = "eqds", profile = "htsim""#;
+    let run = simulate(eqds, &tree(400), "262144 B", [(0, 40), (0, 60), (0, 80)], 1, "");
+    check("outcast", measured(&run), [264.587, 264.84, 0.0], [0.001, 0.001, 0.0]);
+}
+
+#[test]
+fn the_window_of_an_idle_flow_grows_less_where_its_increases_take_more_than_32_bits() {
+    let nscc = r#"name = "uec-nscc", profile = "htsim", cwnd = "415000 B""#;
+    let far = tree(400).replace("1 us", "2 us");
+    let [mean, ..] = measured(&simulate(nscc, &far, "5 MB", [(0, 127)], 1, ""));
+    assert!((mean / 157.986 - 1.0).abs() < 1e-4, "{mean}");
+}
+
+#[test]
+fn senders_of_ndp_take_turns_among_nine_paths_of_a_tree_of_six_ports() {
+    let ndp = r#"name = "ndp", profile = "htsim", window = 43, path_values = 9"#;
+    let pairs = (0..54).map(|host| (host, (host * 7 + 5) % 54)).filter(|(src, dst)| src != dst);
+    let tree = tree(100).replace("k = 8", "k = 6");
+    check(
+        "nine paths",
+        measured(&simulate(ndp, &tree, "1 MB", pairs, 1, "")),
+        [101.36, 107.72, 0.0],
+        [0.005, 0.01, 0.0],
+    );
+}
+
+#[test]
+fn queues_without_trimming_drop_others_than_those_that_arrive_so_that_neighbours_are_not_shut_out_of_an_incast()
+ {
+    let sleek = r#"name = "uec-nscc", profile = "htsim", sleek = true, trimming = false"#;
+    let four = LEAVES.replace("spines = 2", "spines = 4");
+    let neighbours = (24..32).filter(|host| *host != 27);
+    let pairs: Vec<_> = neighbours.chain(0..9).map(|host| (host, 27)).collect();
+    let run = simulate(sleek, &four, "262144 B", pairs, 1, "");
+    let times = run.flows.f64s("acked_s");
+    let near = times[..7].iter().sum::<f64>() / 7e-6;
+    println!("neighbours: {near:.1} us");
+    assert!((near / 237.0 - 1.0).abs() < 0.1, "{near} us, there 237.0");
+}
+
+#[test]
+fn receivers_of_ndp_and_eqds_pull_less_where_the_core_is_oversubscribed_if_they_are_told_to() {
+    let pairs = || (0..).zip(OVER_LEAVES);
+    let run = |transport: &str| measured(&simulate(transport, LEAVES, "1 MB", pairs(), 1, ""));
+    // The data that the core cuts is sent again less often: 4556 and 11,005 times without the control.
+    let ndp = r#"name = "ndp", profile = "htsim", window = 29, path_values = 2"#;
+    check("NDP", run(ndp), [208.64, 316.36, 4556.1], [0.03, 0.03, 0.05]);
+    check(
+        "NDP, told",
+        run(&format!("{ndp}, oversubscribed_cc = true")),
+        [191.6, 340.81, 411.6],
+        [0.03, 0.06, 0.05],
+    );
+    let eqds = r#"name = "eqds", profile = "htsim""#;
+    check("EQDS", run(eqds), [228.75, 337.98, 11_005.1], [0.03, 0.03, 0.03]);
+    check(
+        "EQDS, told",
+        run(&format!("{eqds}, oversubscribed_cc = true")),
+        [206.8, 321.96, 4337.9],
+        [0.03, 0.03, 0.03],
+    );
+    let incast = |transport: &str| {
+        measured(&simulate(transport, &tree(100), "1 MB", (0..8).map(|i| (4 * i + 3, 0)), 1, ""))
+    };
+    let told = format!("{eqds}, oversubscribed_cc = true");
+    check("EQDS, incast", incast(&told), [651.17, 660.41, 207.1], [0.01, 0.01, 0.05]);
+    let known = r#"name = "ndp", profile = "htsim", window = 43, path_values = 16, oversubscribed_cc = true"#;
+    check("NDP, incast", incast(known), [651.89, 666.37, 275.0], [0.01, 0.01, 0.02]);
+}

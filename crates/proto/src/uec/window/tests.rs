@@ -1,6 +1,6 @@
 use super::*;
 use crate::endpoint::Framing;
-use crate::uec::params::NsccParams;
+use crate::uec::params::{NsccParams, WindowParams};
 use crate::uec::tests::htsim;
 use clearway_units::Rate;
 
@@ -313,4 +313,23 @@ fn ue_12_a_packet_that_timed_out_counts_as_ignored_or_does_not() {
     let [theirs, ours] = both(|window| window.on_timeout(4_150));
     assert_eq!((theirs.ignored, ours.ignored), (0, 4_150));
     assert_eq!((theirs.cwnd(), ours.cwnd()), (95_850.0, 95_850.0));
+}
+
+#[test]
+fn ue_19_increases_are_counted_in_32_bits_or_in_as_many_as_they_need() {
+    // 4 x 4086 B x a x b for 49,800 bytes is above 2^32 at 400 Gbps where the round trip takes 24.5 us.
+    let increase = |params: &NsccParams| {
+        let env = Env::for_test(Rate::gbps(400), Span::from_ns(24_500), FRAMING);
+        let config = NsccConfig::new(&params.common, &params.window, &env, false);
+        let mut window = Nscc::new(config, env.network_rtt);
+        (window.cwnd, window.adjusted, window.qa_end) = (1e6, at(99.0), at(1e6));
+        let sample = Some(Sample { rtt: env.network_rtt + us(1.5), lowers: true });
+        let heard = Heard { now: at(100.0), new: 33_200, in_flight: 0, sample, marked: false, penalty: None };
+        window.on_ack(&heard);
+        window.increase
+    };
+    let exact = NsccParams { window: WindowParams { increase_wraps: false, ..theirs().window }, ..theirs() };
+    let whole = increase(&exact);
+    assert!(whole > 4_294_967_296.0, "{whole}");
+    assert_eq!(increase(&theirs()), whole - 4_294_967_296.0);
 }

@@ -121,8 +121,14 @@ fn take_newest(net: &mut Network, port: PortId, class: ClassId, newest: PacketId
 }
 
 /// Cuts a packet that waits nowhere to its header, which joins the class of headers. Where that has no room, it is dropped, or
-/// goes back: then the port by which it goes is returned.
+/// goes back: then the port by which it goes is returned. Where nothing is left of packets, it is dropped itself.
 fn cut<M: AdmissionRule>(net: &mut Network, port: PortId, id: PacketId) -> Option<(PortId, PacketId)> {
+    if net.trims.at(port).trimmer.drops() {
+        let class = net.slab[id].class;
+        net.queues.nth_mut(net.ports[port].queues, class.index()).queue.turn_away();
+        drop_packet(net, port, id, DropReason::Buffer);
+        return None;
+    }
     net.books.trimmed.add(&net.slab[id].packet);
     let trims = net.trims.at(port);
     let routed = &mut net.slab[id];
@@ -175,7 +181,7 @@ mod tests {
     fn model(victim: TrimVictim, headers: u32) -> Model {
         let topology = LeafSpine { leaves: 2, hosts_per_leaf: 2, ..LeafSpine::default() }.build().unwrap();
         let mut model = crate::ports::network_for(topology, []).unwrap();
-        let trim = Trim { config: TrimConfig { to: 84, victim, returns: false }, headers: 1 };
+        let trim = Trim { config: TrimConfig { to: 84, victim, returns: false, drops: false }, headers: 1 };
         let data = Class { limit: LIMIT, trim: Some(trim), ..Class::new("data", 1) };
         let limit = Amount { packets: headers, ..Amount::UNLIMITED };
         model.switch.classes = vec![data, Class { limit, ..Class::new("acks", 0) }];

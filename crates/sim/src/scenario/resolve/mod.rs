@@ -108,7 +108,7 @@ pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> R
     let ports = resolve_ports(document, &needs, tables, parts, topology, *framing)?;
     let network = Network { routing: Auto::Set(network.routing.or(needs.routing())), ..*network };
     let has_credits = ports.model.switch.credit.is_some();
-    let trimming = ports.model.switch.classes.iter().any(|class| class.trim.is_some());
+    let trimming = ports.model.switch.classes.iter().any(|class| class.leaves_headers().is_some());
     let has = Has { credits: has_credits, flow_control: ports.model.pfc.is_some(), trimming };
     let (faults, fault_tables) = read_faults(document, topology, root.stop)?;
     let (loss, loss_tables) = read_loss(document, topology)?;
@@ -134,6 +134,7 @@ pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> R
         traces: &trace_tables,
     });
     let Ports { tables, model: PortModels { switch, host, pfc, .. }, parts, .. } = ports;
+    let control_run = parts.iter().filter_map(|part| part.traffic.transport.needs().control_run).min();
     let model = Model {
         seed: root.seed,
         stop: root.stop,
@@ -145,6 +146,7 @@ pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> R
         host: HostModel {
             port: host,
             queues_data: tables.host.queue.is_some(),
+            control_run,
             processing_delay: tables.host.processing_delay,
         },
         traffic: parts.into_iter().map(|part| part.traffic).collect(),

@@ -227,8 +227,13 @@ pub(super) fn resolve_ports(
     let (switch, classes, shared) = with_buffers(document, switch, classes, topology, (&users, &trimming))?;
 
     let sizes = Sizes::new(topology, framing, framing.wire_max() + needs.stamp);
-    let of_switch: Vec<Class> =
-        (0..classes.len()).map(|index| model_class(index, &classes, &switch, &trimming, &sizes)).collect();
+    let coins = users.coins(&classes, &trimming, framing);
+    let of_switch: Vec<Class> = (0..classes.len())
+        .map(|index| Class {
+            trim: trimming.of[index].or(coins[index]),
+            ..model_class(index, &classes, &switch, &trimming, &sizes)
+        })
+        .collect();
     let host = with_queue(document, &parts, host)?;
     let limit = host.queue.unwrap_or(host.buffer).limit(&sizes);
     let marks = host.queue_marking == Some(true);

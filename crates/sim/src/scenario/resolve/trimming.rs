@@ -7,7 +7,7 @@ use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
 use crate::scenario::schema::{ClassTable, Switch};
 use crate::scenario::shapes::has;
-use clearway_proto::port::TrimConfig;
+use clearway_proto::port::{TrimConfig, TrimVictim};
 use clearway_proto::{BufferNeeds, Framing, Needs, TrimmingNeeds};
 use clearway_schema::{Auto, quoted, suggestion};
 use clearway_units::Bytes;
@@ -66,6 +66,21 @@ impl Users {
                 || (1..needs.lanes).any(|lane| lane_class(lane) == *name)
                 || needs.unscheduled_queue.is_some() && name == UNSCHEDULED
         })
+    }
+
+    /// Returns for each class how it drops packets, if a coin may choose others than those that arrive: where the transports with data
+    /// in it ask for that, and nothing in the network trims, since a port has one rule.
+    pub fn coins(&self, classes: &[ClassTable], trimming: &Trimming, framing: Framing) -> Vec<Option<Trim>> {
+        let trims = trimming.of.iter().any(Option::is_some);
+        let coin = |class: usize| {
+            let asks = |user: &User| user.needs.drop_victim == Some(TrimVictim::Coin);
+            let mut here = self.in_class(classes, class).peekable();
+            let is_asked = !trims && here.peek().is_some() && here.all(asks);
+            let config =
+                TrimConfig { to: framing.wire_min, victim: TrimVictim::Coin, returns: false, drops: true };
+            is_asked.then_some(Trim { config, headers: class })
+        };
+        (0..classes.len()).map(coin).collect()
     }
 
     /// Returns whether headers of some traffic, or its acknowledgements, travel in a class.
@@ -275,7 +290,7 @@ fn with_rule(
         trim_return: Some(returns),
         ..switch
     };
-    Ok((switch, TrimConfig { to: to.get() as u32, victim, returns }))
+    Ok((switch, TrimConfig { to: to.get() as u32, victim, returns, drops: false }))
 }
 
 /// The wishes of transports for their trimming.

@@ -30,7 +30,7 @@ fn a_transport_that_asks_for_trimming_gets_queues_of_one_bdp_and_twice_as_much_f
     let [data, acks] = &scenario.model.switch.classes[..] else { panic!("there are two classes") };
     // A round trip takes 4 times 4 us and twice 1.2304 and 0.0672 us: 15.1 frames at 10 Gbps.
     assert_eq!((data.limit, acks.limit), (frames(16), frames(32)));
-    let config = TrimConfig { to: 84, victim: TrimVictim::Coin, returns: true };
+    let config = TrimConfig { to: 84, victim: TrimVictim::Coin, returns: true, drops: false };
     assert_eq!((data.trim, acks.trim), (Some(Trim { config, headers: 1 }), None));
     assert_eq!((data.last_hop, data.priority, acks.priority), (None, 1, 0));
     assert!(scenario.model.host.port.classes.iter().all(|class| class.trim.is_none()));
@@ -59,7 +59,7 @@ fn the_keys_of_trimming_set_its_rule() {
     let scenario = parse(&with(keys));
     check_reads_back(&scenario);
     let [data, acks] = &scenario.model.switch.classes[..] else { panic!("there are two classes") };
-    let config = TrimConfig { to: 128, victim: TrimVictim::Arriving, returns: false };
+    let config = TrimConfig { to: 128, victim: TrimVictim::Arriving, returns: false, drops: false };
     assert_eq!(
         (data.trim, data.limit, acks.limit),
         (Some(Trim { config, headers: 1 }), frames(32), frames(32))
@@ -253,10 +253,18 @@ fn bad_parameters_of_transports_that_trim_are_refused_before_anything_runs() {
     };
     let values = |name: &str, key: &str, value: &str| {
         let expected =
-            format!("x.toml:14: transport.{key} = {value}: write a power of two from 1 to 32768, such as 64");
+            format!("x.toml:14: transport.{key} = {value}: write a number from 1 to 32768, such as 64");
         assert_eq!(refused(&under(name, &format!("{key} = {value}"))), expected, "{name}");
     };
-    for value in ["48", "0", "65536"] {
+    assert_eq!(
+        refused(&under("eqds", "path_values = 48")),
+        "x.toml:14: transport.path_values = 48: paths = \"bitmap\" needs a power of two; write one such as 64"
+    );
+    assert_eq!(
+        refused(&under("uec", "paths = 48\nentropy = \"reps\"")),
+        "x.toml:14: transport.paths = 48: entropy = \"reps\" needs a power of two; write one such as 64"
+    );
+    for value in ["0", "65536"] {
         values("ndp", "path_values", value);
         values("eqds", "path_values", value);
         for name in ["uec-nscc", "uec-rccc", "uec"] {
@@ -295,6 +303,31 @@ fn bad_parameters_of_transports_that_trim_are_refused_before_anything_runs() {
     let of_entry =
         with("").replace("senders = 4", "senders = 4\ntransport = { name = \"uec\", ecn_max = 0.1 }");
     assert!(refused(&of_entry).contains("transport.ecn_max = 0.1: is below ecn_min, 0.2"));
+}
+
+#[test]
+fn in_htsim_hosts_send_ten_control_packets_for_one_of_data_and_queues_that_do_not_trim_drop_by_a_coin() {
+    let text = |lines: &str| {
+        format!(
+            "[topology]\nkind = \"star\"\nhosts = 5\n[transport]\nname = \"uec-nscc\"\n{lines}\n[[traffic]]\n\
+             kind = \"incast\"\nsize = \"1 MB\"\nsenders = 4\n"
+        )
+    };
+    for (lines, run, drops) in [
+        ("", None, None),
+        ("profile = \"htsim\"", Some(10), Some(false)),
+        ("trimming = false", None, None),
+        ("profile = \"htsim\"\ntrimming = false", Some(10), Some(true)),
+    ] {
+        let scenario = parse(&text(lines));
+        check_reads_back(&scenario);
+        let rules = scenario.model.switch.classes[0].trim.map(|trim| trim.config);
+        assert_eq!(scenario.model.host.control_run, run, "{lines}");
+        let coin = rules.filter(|rule| rule.victim == TrimVictim::Coin).map(|rule| rule.drops);
+        assert_eq!(coin, drops, "{lines}");
+        let leaves = scenario.model.switch.classes[0].leaves_headers().is_some();
+        assert_eq!(leaves, !lines.contains("trimming = false"), "{lines}");
+    }
 }
 
 #[test]

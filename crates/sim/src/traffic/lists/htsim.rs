@@ -94,7 +94,7 @@ fn connection(
             _ => {}
         }
     }
-    let (mut start, mut size) = (None, None);
+    let (mut start, mut size, mut id) = (None, None, None);
     let mut words = words.iter();
     while let Some(&word) = words.next() {
         if matches!(word, "trigger" | "send_done_trigger" | "recv_done_trigger" | "addon" | "prio" | "msg") {
@@ -106,11 +106,16 @@ fn connection(
         let Some(&value) = words.next() else {
             return fail(line, format!("{word} has no value; {FORM}"));
         };
-        match word {
-            "start" => start = Some(start_of(line, value, rules.start_unit)?),
-            "size" => size = Some(number::bytes(line, "size", value)?),
-            _ if value.parse::<u64>().is_ok() => {}
-            _ => return fail(line, format!("id: {value:?} is no number; write one from 1")),
+        let is_first = match word {
+            "start" => start.replace(start_of(line, value, rules.start_unit)?).is_none(),
+            "size" => size.replace(number::bytes(line, "size", value)?).is_none(),
+            _ => match value.parse::<u64>() {
+                Ok(number) => id.replace(number).is_none(),
+                Err(_) => return fail(line, format!("id: {value:?} is no number; write one from 1")),
+            },
+        };
+        if !is_first {
+            return fail(line, format!("{word} {value}: {word} stands there twice; remove one"));
         }
     }
     let Some(start) = start else { return fail(line, format!("has no start; {FORM}")) };

@@ -136,6 +136,15 @@ fn what_a_connection_matrix_asks_beyond_flows_is_refused_with_the_reason() {
     assert!(refused("0->1 size 5").starts_with("2: has no start"));
     assert!(refused("0->1 start 0").starts_with("2: has no size"));
     assert!(refused("0->1 start 0 size").starts_with("2: size has no value"));
+    let twice = "0->1 id 1 start 0 size 5 size 6";
+    assert!(
+        refused(twice).starts_with("2: size 6: size stands there twice; remove one"),
+        "{}",
+        refused(twice)
+    );
+    assert!(
+        refused("0->1 id 1 id 1 start 0 size 5").starts_with("2: id 1: id stands there twice; remove one")
+    );
     assert!(refused("0->1 start 0 colour 5").starts_with("2: \"colour\" is no attribute"));
     assert!(
         refused("Connections 2\n0->1 start 0 size 5").starts_with("2: Connections: 2, but 1 lines follow")
