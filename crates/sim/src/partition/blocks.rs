@@ -10,7 +10,7 @@ const LARGE: usize = 2048;
 /// The most blocks: with more of them more packets cross from one to another.
 const MOST: usize = 16;
 /// The least frames that a link carries in a window, so that a block finds in the cache what it has fetched once.
-const FRAMES: u64 = 4;
+const FRAMES: u64 = 2;
 
 /// Returns the number of blocks with which one thread is expected to be fastest. `width` is the shortest delay of a link, if any
 /// has one.

@@ -263,7 +263,7 @@ fn a_thread_goes_through_blocks_where_links_carry_several_frames_in_a_window_and
     // The trees of 128 and of 1,024 hosts have 768 and 6,144 ports.
     assert_eq!((blocks(8, 100, 1000, "uec-nscc"), blocks(16, 100, 1000, "expresspass")), (2, 16));
     // Of 100 Gbps, a frame of 1,538 bytes takes 123 ns.
-    assert_eq!((blocks(16, 100, 493, "expresspass"), blocks(16, 100, 492, "expresspass")), (16, 1));
+    assert_eq!((blocks(16, 100, 247, "expresspass"), blocks(16, 100, 246, "expresspass")), (16, 1));
     assert_eq!(blocks(16, 100, 0, "expresspass"), 1, "links without delay give no window");
     assert_eq!(blocks(16, 100, 1000, "dctcp"), 1, "what leaves a plain port is known at once");
     assert_eq!(blocks(8, 100, 1000, "expresspass"), 1, "768 ports fit into the cache");
