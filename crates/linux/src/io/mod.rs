@@ -6,6 +6,7 @@
 
 mod bpf;
 mod check;
+mod clock;
 mod diag;
 mod driver;
 mod error;
@@ -21,8 +22,12 @@ mod port;
 mod queue;
 mod ring;
 mod rules;
+#[cfg(test)]
+mod samples;
+mod shared;
 mod supervisor;
 mod sys;
+mod watched;
 
 pub use bpf::PerCpuArray;
 pub use check::{NicReport, check};

@@ -4,6 +4,7 @@
 //! Nothing here allocates, and no input can make it panic.
 
 mod carrier;
+mod checksum;
 mod control;
 mod datagram;
 mod flow;
