@@ -4,6 +4,7 @@
 //! [`Driver::open`] opens all sockets, [`rules`] makes the rules by which packets get there, and [`Driver::drive`] runs
 //! until its [`Supervisor`] stops it.
 
+mod acks;
 mod bpf;
 mod check;
 mod clock;
@@ -29,6 +30,7 @@ mod supervisor;
 mod sys;
 mod watched;
 
+pub use acks::{Acks, AcksDriver, AcksSetup, Takes};
 pub use bpf::PerCpuArray;
 pub use check::{NicReport, check};
 pub use driver::{Driver, Setup};

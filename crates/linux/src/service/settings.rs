@@ -88,6 +88,16 @@ choice! {
     }
 }
 
+choice! {
+    /// The acknowledgements that are held without NFQUEUE.
+    pub enum AckPath {
+        /// All, if the kernel can.
+        Acks = "acks",
+        /// None.
+        Off = "off",
+    }
+}
+
 declare! {
     /// Settings of every daemon.
     pub struct ServiceSettings {
@@ -144,6 +154,8 @@ declare! {
         queue: u32 = "5" in "0" to "65535" from "our choice";
         /// What becomes of the offloads TSO, GSO, GRO and LRO that are on: "off" switches them off and on again at the end; "keep" leaves them.
         offloads: Offloads = "keep" from "our choice: PAC counts bytes, which offloads do not change";
+        /// The way in which acknowledgements are held: with "acks" programs at the NIC take them and tell of data, so that a wake-up of the daemon serves many packets, which needs Linux 6.6, CAP_BPF and CAP_PERFMON, or the log tells why it can't be; with "off" each one goes through NFQUEUE.
+        kernel_path: AckPath = "off" from "our choice";
         /// The priority of the daemon: "realtime", before all ordinary programs, up to the share of a processor that the kernel allows (95 %); "high", the highest of ordinary programs. A daemon that may not have the first takes the second.
         priority: Priority = "realtime" from "our choice: a credit that leaves late cannot be made up for";
         ..service: ServiceSettings;
