@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import time
 from pathlib import Path
 
@@ -233,6 +235,25 @@ def test_connections_in_both_directions_and_many_short_ones_end_as_they_should(n
         found = settled(daemon)
         assert found["pac_held"] == 0
         assert found[SENT] == found[HELD] - found["pac_superseded_total"]
+
+
+@pytest.mark.parametrize("path", ["acks", "off"])
+def test_a_recording_gives_the_same_verdicts_again_in_both_ways(
+    net_of_two: Network, clearwayd: str, tmp_path: Path, path: str
+) -> None:
+    file = tmp_path / "pac.rec"
+    receiver, sender = net_of_two.hosts
+    daemon = receiver.daemon(*PAC, "--kernel-path", path, "--record", str(file))
+    incast(receiver, [sender], 20, rounds=2)
+    held = stats(daemon)[HELD]
+    assert held > 100
+    daemon.stop()
+    assert file.stat().st_mode & 0o777 == 0o600
+    done = subprocess.run([clearwayd, "replay", str(file)], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    found = re.search(r"all (\d+) verdicts .* are the same again", done.stdout)
+    assert found
+    assert int(found[1]) >= held
 
 
 @pytest.fixture

@@ -158,6 +158,8 @@ declare! {
         kernel_path: AckPath = "off" from "our choice";
         /// The priority of the daemon: "realtime", before all ordinary programs, up to the share of a processor that the kernel allows (95 %); "high", the highest of ordinary programs. A daemon that may not have the first takes the second.
         priority: Priority = "realtime" from "our choice: a credit that leaves late cannot be made up for";
+        /// The file, not there yet, to which everything that happens to PAC is recorded, for `clearwayd replay`: the headers of packets, and what became of them.
+        record: Option<String> = none;
         ..service: ServiceSettings;
     }
 }

@@ -1,8 +1,11 @@
 //! `clearwayd pac`.
 
 use super::nic::{Found, find};
+use super::recording;
+use crate::datapath::Datapath;
 use crate::io::{Acks, AcksDriver, AcksSetup, Driver, Holds, Setup, Supervisor, Takes};
 use crate::pac::{Pac, PacEnv, PacParams};
+use crate::record::{Recorder, Start};
 use crate::rules::Plan;
 use crate::service::config::{ConfigError, Given};
 use crate::service::daemon::Job;
@@ -11,6 +14,7 @@ use crate::service::stats::Identity;
 use crate::wire::Carrier;
 use clearway_schema::Declared;
 use clearway_units::Span;
+use std::fs::File;
 
 /// A daemon that runs PAC.
 pub struct PacJob {
@@ -21,12 +25,24 @@ pub struct PacJob {
     /// The programs that take acknowledgements, until the driver has them.
     acks: Option<Acks>,
     driver: Option<AnyDriver>,
+    /// The file of the recording, opened while the daemon may still open files of others.
+    recording: Option<File>,
 }
 
 /// The driver, by the way in which acknowledgements are held.
 enum AnyDriver {
     Queue(Box<Driver>),
     Acks(Box<AcksDriver>),
+}
+
+impl AnyDriver {
+    fn drive(&mut self, datapath: &mut dyn Datapath, supervisor: &mut dyn Supervisor) -> Result<(), String> {
+        let result = match self {
+            AnyDriver::Queue(driver) => driver.drive(datapath, supervisor),
+            AnyDriver::Acks(driver) => driver.drive(datapath, supervisor),
+        };
+        result.map_err(|error| error.to_string())
+    }
 }
 
 /// The share of the time in which the threshold drains for which packets gather in the ring, and the bounds of that time.
@@ -50,7 +66,7 @@ impl PacJob {
             pass: None,
             bulk: false,
         };
-        Ok(PacJob { settings, params, setup, found: None, acks: None, driver: None })
+        Ok(PacJob { settings, params, setup, found: None, acks: None, driver: None, recording: None })
     }
 }
 
@@ -119,6 +135,7 @@ impl Job for PacJob {
             None => Driver::open(&self.setup, None).map(|driver| AnyDriver::Queue(Box::new(driver))),
         };
         self.driver = Some(driver.map_err(|error| error.to_string())?);
+        self.recording = recording::create(self.settings.record.as_deref())?;
         Ok(())
     }
 
@@ -126,11 +143,13 @@ impl Job for PacJob {
         let Some(driver) = &mut self.driver else { return Err("the daemon was not opened".into()) };
         let env = self.found.as_ref().map(env).ok_or("the daemon has no plan")?;
         let mut pac = Pac::new(&self.params, env);
-        let result = match driver {
-            AnyDriver::Queue(driver) => driver.drive(&mut pac, supervisor),
-            AnyDriver::Acks(driver) => driver.drive(&mut pac, supervisor),
-        };
-        result.map_err(|error| error.to_string())
+        match self.recording.take() {
+            Some(file) => {
+                let start = Start::Pac { params: Box::new(self.params.clone()), env };
+                driver.drive(&mut Recorder::new(pac, &start, file), supervisor)
+            }
+            None => driver.drive(&mut pac, supervisor),
+        }
     }
 }
 
