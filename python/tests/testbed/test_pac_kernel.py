@@ -13,6 +13,7 @@ import pytest
 from clearway.testbed import Host, Network, binary
 from clearway.testbed.counters import drops, tcp
 from clearway.testbed.daemon import Daemon
+from clearway.testbed.exchange import Exchange
 from clearway.testbed.frames import Tap
 from clearway.testbed.namespace import wait_until
 from clearway.testbed.rounds import incast
@@ -53,6 +54,12 @@ def settled(daemon: Daemon) -> dict[str, float]:
     while (found := stats(daemon))["pac_held"] and time.monotonic() < deadline:
         time.sleep(0.05)
     return found
+
+
+def probes(sender: Host) -> int:
+    """The timeouts of a sender, and the probes that it sends shortly before one."""
+    found = tcp(sender)
+    return found["TCPTimeouts"] + found["TCPLossProbes"]
 
 
 def test_an_incast_loses_nothing_and_each_acknowledgement_taken_is_sent_or_superseded(build: Build) -> None:
@@ -134,16 +141,16 @@ def test_a_killed_daemon_leaves_tcp_working_and_no_program_and_another_one_finds
 
 def test_a_daemon_that_ends_sends_all_that_it_holds_first(build: Build) -> None:
     net = build()
-    receiver = net.hosts[1]
-    # A threshold of one segment, so that acknowledgements wait at any time.
-    daemon = receiver.daemon(*PAC, *KERNEL, "--set", "buffer=3 KB")
-    moving = between(net, SIZE)
-    moving.wait_for(0.2)
-    assert stats(daemon)["pac_held_max"] > 1
-    timeouts = tcp(net.hosts[0])["TCPTimeouts"]
+    sender, receiver = net.hosts
+    # A threshold of two segments, so that nearly all acknowledgements of eight connections wait at any time.
+    daemon = receiver.daemon(*PAC, *KERNEL, "--set", "buffer=3 KB", "--set", "hold_syn_ack=false")
+    moving = [Exchange(sender, receiver, SIZE // 8, port=8001 + number) for number in range(8)]
+    moving[0].wait_for(0.1)
+    assert stats(daemon)["pac_held"] > 4
     daemon.stop()
-    assert moving.wait().stall_s < STALL_S
-    assert tcp(net.hosts[0])["TCPTimeouts"] == timeouts, "no acknowledgement is lost"
+    before = probes(sender)
+    assert max(one.wait().stall_s for one in moving) < STALL_S
+    assert probes(sender) - before < 4, "an acknowledgement that is lost costs its connection a probe"
 
 
 @pytest.mark.slow
