@@ -5,7 +5,7 @@
 //! The recording is of an exchange between two network namespaces at 100 Mbit/s (`recordings`). Its times are those of
 //! the kernel's clock, and its timers came as late as they did on that machine.
 
-use clearway_linux::record::{Entry, Header, Input, Recording, replay};
+use clearway_linux::record::{Entry, Header, Input, Recording, Start, replay};
 use clearway_linux::wire::{Control, Ecn, Kind};
 use clearway_proto::port::CreditLimiter;
 use clearway_proto::{
@@ -200,8 +200,8 @@ impl Receiving {
 
 fn recording() -> (Header, Vec<Entry>) {
     let recording = Recording::open(RECORDING).expect("a recording");
-    let header = recording.header().clone();
-    (header, recording.map(|entry| entry.expect("a whole entry")).collect())
+    let Start::Host(header) = recording.start().clone() else { panic!("a host was recorded") };
+    (*header, recording.map(|entry| entry.expect("a whole entry")).collect())
 }
 
 /// The frames that the recorded host sent as a receiver. As a sender of an answer, it sent requests and stops too.

@@ -1,5 +1,6 @@
 //! The loop that drives a datapath on one NIC.
 
+use super::clock::{Clock, timespec};
 use super::error::IoError;
 use super::filter::Holds;
 use super::load::{Counted, Load};
@@ -9,13 +10,13 @@ use super::pass::Pass;
 use super::queue::Queue;
 use super::supervisor::{Next, Supervisor};
 use super::sys::{self, Priority};
-use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Released, Verdict};
+use super::watched::{Counts, Watched};
+use crate::datapath::{Actions, Datapath, HeldId, Metric, Verdict};
 use crate::wire::{Carrier, Segment};
 use clearway_units::{Span, Time};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::time::TimeSpec;
-use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
+use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 use std::path::PathBuf;
 
 /// What a driver needs to know about the machine.
@@ -64,7 +65,7 @@ pub struct Driver {
     frames: FrameSocket,
     sniffer: Sniffer,
     pass: Option<Pass>,
-    start: TimeSpec,
+    clock: Clock,
     load: Load,
     /// The latest time that the datapath was told.
     told: Time,
@@ -90,10 +91,9 @@ impl Driver {
         let frames = FrameSocket::open(&nic, setup.carrier)?;
         let sniffer = Sniffer::open(nic.index(), setup.holds, setup.ipv6.is_some())?;
         let queue = Queue::open(setup.queue, copied, copying)?;
-        let start =
-            clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(IoError::socket("cannot read the clock"))?;
+        let clock = Clock::start()?;
         let (load, told, downs) = (Load::default(), Time::ZERO, 0);
-        Ok(Driver { nic, queue, frames, sniffer, pass, start, load, told, downs })
+        Ok(Driver { nic, queue, frames, sniffer, pass, clock, load, told, downs })
     }
 
     /// Records that the rules are set.
@@ -112,23 +112,11 @@ impl Driver {
     ) -> Result<(), IoError> {
         let mut actions = Actions::default();
         let result = self.run(datapath, supervisor, &mut actions);
-        datapath.release_all(self.now(), &mut actions);
+        datapath.release_all(self.clock.now(), &mut actions);
         self.carry_out(&mut actions);
-        let start = self.start();
+        let start = self.clock.start_ns();
         self.pass.iter_mut().for_each(|pass| pass.end(start));
         result
-    }
-
-    /// Returns the time of the clock at which the driver was opened, in nanoseconds.
-    fn start(&self) -> u64 {
-        self.start.tv_sec().max(0) as u64 * 1_000_000_000 + self.start.tv_nsec() as u64
-    }
-
-    /// Returns the time since the driver was opened, of a clock that never jumps.
-    fn now(&self) -> Time {
-        let now = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap_or(self.start) - self.start;
-        Time::ZERO
-            .saturating_add(Span::from_secs(now.tv_sec().max(0) as u64) + Span::from_ns(now.tv_nsec() as u64))
     }
 
     fn run(
@@ -140,7 +128,7 @@ impl Driver {
         let mut look_at = Time::ZERO;
         let mut up = true;
         loop {
-            let mut now = self.now();
+            let mut now = self.clock.now();
             if now >= look_at {
                 look_at = now.saturating_add(LOOK_EVERY);
                 let is_up = self.nic.state()? == LinkState::Up;
@@ -150,7 +138,7 @@ impl Driver {
                     self.carry_out(actions);
                 }
                 up = is_up;
-                let clock = self.start() + now.as_ps() / 1_000;
+                let clock = self.clock.kernel_ns(now);
                 if let Some(pass) = &mut self.pass {
                     pass.live(clock);
                     pass.look();
@@ -164,15 +152,15 @@ impl Driver {
                 // A signal that ends the pause early does no harm.
                 let _ =
                     clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::empty(), &timespec(pause));
-                now = self.now();
+                now = self.clock.now();
             }
             let due = datapath.next_timeout().saturating_add(self.load.gather());
             let ready = self.wait(now, due.min(look_at))?;
-            now = self.now();
+            now = self.clock.now();
             let came = self.frames.received + self.sniffer.seen + self.queue.counters.held;
             let (seen, sent, turns) = (self.sniffer.seen, self.frames.sent, self.frames.turns);
             self.load.start_round(now, Counted { came, seen, sent, turns });
-            let start = self.start();
+            let start = self.clock.start_ns();
             if let Some(pass) = &mut self.pass {
                 pass.tally(|passed| datapath.handle_passed(&passed, now, actions));
                 pass.tally_bulk(start, |released| datapath.handle_released(&released, now, actions));
@@ -296,7 +284,7 @@ impl Driver {
             }
         }
         self.queue.flush();
-        let start = self.start();
+        let start = self.clock.start_ns();
         if let Some(pass) = &mut self.pass {
             pass.on_left();
             pass.order(&actions.orders, start);
@@ -305,8 +293,10 @@ impl Driver {
         self.frames.send(&actions.frames);
         actions.clear();
     }
+}
 
-    fn metrics(&self, each: &mut dyn FnMut(Metric)) {
+impl Counts for Driver {
+    fn counts(&self, each: &mut dyn FnMut(Metric)) {
         let queue = &self.queue.counters;
         let mut counter =
             |name, help, label, value: u64| each(Metric { name, help, label, value: value as f64 });
@@ -327,17 +317,11 @@ impl Driver {
 }
 
 /// Gives the calling thread a priority, or the highest ordinary one if it may not have that.
-fn raise_priority(wanted: Priority) {
+pub(super) fn raise_priority(wanted: Priority) {
     let Err(errno) = sys::raise_priority(wanted) else { return };
     let is_high = wanted != Priority::High && sys::raise_priority(Priority::High).is_ok();
     let has = if is_high { "high" } else { "usual" };
     tracing::warn!(?wanted, has, %errno, "the daemon may not have its priority, and is late where other programs are busy");
-}
-
-/// Returns a span in the form in which the kernel wants it, rounded up.
-fn timespec(span: Span) -> TimeSpec {
-    let ns = span.as_ps().div_ceil(1_000);
-    TimeSpec::new((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64)
 }
 
 /// The sockets that have something to read.
@@ -346,56 +330,4 @@ struct Ready {
     frames: bool,
     segments: bool,
     held: bool,
-}
-
-/// A datapath with its driver, whose counters are reported with those of the datapath.
-struct Watched<'a> {
-    datapath: &'a mut dyn Datapath,
-    driver: &'a Driver,
-}
-
-impl Datapath for Watched<'_> {
-    fn handle_frame(&mut self, frame: &[u8], now: Time, actions: &mut Actions) {
-        self.datapath.handle_frame(frame, now, actions);
-    }
-
-    fn handle_segment(
-        &mut self,
-        direction: Direction,
-        segment: &Segment,
-        link: Link,
-        now: Time,
-        actions: &mut Actions,
-    ) {
-        self.datapath.handle_segment(direction, segment, link, now, actions);
-    }
-
-    fn handle_held(&mut self, id: HeldId, segment: &Segment, now: Time, actions: &mut Actions) {
-        self.datapath.handle_held(id, segment, now, actions);
-    }
-
-    fn handle_passed(&mut self, passed: &Passed, now: Time, actions: &mut Actions) {
-        self.datapath.handle_passed(passed, now, actions);
-    }
-
-    fn handle_released(&mut self, released: &Released, now: Time, actions: &mut Actions) {
-        self.datapath.handle_released(released, now, actions);
-    }
-
-    fn release_all(&mut self, now: Time, actions: &mut Actions) {
-        self.datapath.release_all(now, actions);
-    }
-
-    fn next_timeout(&self) -> Time {
-        self.datapath.next_timeout()
-    }
-
-    fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
-        self.datapath.handle_timeout(now, actions);
-    }
-
-    fn metrics(&self, each: &mut dyn FnMut(Metric)) {
-        self.datapath.metrics(each);
-        self.driver.metrics(each);
-    }
 }

@@ -4,8 +4,10 @@
 //! [`Driver::open`] opens all sockets, [`rules`] makes the rules by which packets get there, and [`Driver::drive`] runs
 //! until its [`Supervisor`] stops it.
 
+mod acks;
 mod bpf;
 mod check;
+mod clock;
 mod diag;
 mod driver;
 mod error;
@@ -21,9 +23,14 @@ mod port;
 mod queue;
 mod ring;
 mod rules;
+#[cfg(test)]
+mod samples;
+mod shared;
 mod supervisor;
 mod sys;
+mod watched;
 
+pub use acks::{Acks, AcksDriver, AcksSetup, Takes};
 pub use bpf::PerCpuArray;
 pub use check::{NicReport, check};
 pub use driver::{Driver, Setup};

@@ -185,7 +185,7 @@ impl FrameSocket {
     /// Sends frames in order. One that the kernel does not take is lost, as on a link.
     pub fn send(&mut self, mut frames: &[Frame]) {
         while !frames.is_empty() {
-            let done = match sys::send_frames(self.socket.as_fd(), frames) {
+            let done = match sys::send_frames(self.socket.as_fd(), frames.iter().map(|frame| &**frame)) {
                 Ok(sent) => {
                     self.sent += sent as u64;
                     for to in frames[..sent].iter().filter_map(|frame| frame.first_chunk()) {

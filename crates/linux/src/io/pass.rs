@@ -11,6 +11,7 @@ mod tests;
 
 use super::error::IoError;
 use super::nic::Nic;
+use super::shared::Shared;
 use super::sys;
 use crate::datapath::{HeldId, Order, Passed, Released};
 use crate::wire::Segment;
@@ -20,7 +21,7 @@ use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
 use aya::programs::{LinkOrder, Program, TcAttachType};
 use bulk::Bulks;
 use hash::{PROBES, mixed, of_address, words};
-use memory::{FLOWS, HOSTS, HostPlace, Shared, Table};
+use memory::{FLOWS, HOSTS, HostPlace, Table};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use std::collections::{BTreeMap, HashMap};
@@ -104,22 +105,23 @@ impl Pass {
     /// Loads the programs, and gives the one for iptables a name that no other daemon of the machine has, in `/sys/fs/bpf` or in a
     /// folder that is mounted in `folder`. The error says in one line what the machine lacks.
     pub fn load(folder: &Path, name: &str, leaves: Leaves<'_>) -> Result<Pass, String> {
-        let mut loaded = Ebpf::load(OBJECT).map_err(|error| failed("cannot load the program", &error))?;
+        let mut loaded =
+            Ebpf::load(OBJECT).map_err(|error| sys::in_one_line("cannot load the program", &error))?;
         let Some(Program::SocketFilter(program)) = loaded.program_mut("cw_pass_small") else {
             return Err("the object has no program".to_owned());
         };
-        program.load().map_err(|error| failed("the kernel refuses the program", &error))?;
+        program.load().map_err(|error| sys::in_one_line("the kernel refuses the program", &error))?;
         let mounted = own_folder(folder)?;
         let path = mounted.as_deref().unwrap_or(Path::new(BPF_FOLDER)).join(name);
         let pin = Pin { path: path.clone(), mounted };
         // A daemon that was killed at its start may have left the name.
         let _ = fs::remove_file(&path);
-        program.pin(&path).map_err(|error| failed("cannot name the program", &error))?;
+        program.pin(&path).map_err(|error| sys::in_one_line("cannot name the program", &error))?;
         let Some(Map::Array(map)) = loaded.map("cw_pass") else {
             return Err("the object has no table".to_owned());
         };
         let shared: Shared<Table> = Shared::map(map.fd().as_fd())
-            .map_err(|errno| failed("cannot map the table of the program into memory", &errno))?;
+            .map_err(|errno| sys::in_one_line("cannot map the table of the program into memory", &errno))?;
         shared.table().small.store(leaves.small, Release);
         shared.table().frame.store(leaves.frame, Release);
         let mut pass = Pass::over(shared, Some(pin));
@@ -300,35 +302,26 @@ impl Pass {
     }
 }
 
-/// Returns what failed, and why, in one line.
-fn failed(what: &str, error: &dyn std::error::Error) -> String {
-    let mut text = format!("{what}: {error}");
-    let mut source = error.source();
-    while let Some(error) = source {
-        text = format!("{text}: {error}");
-        source = error.source();
-    }
-    // The verifier's reasons go on for hundreds of lines.
-    let text = text.split(". Verifier output").next().unwrap_or_default();
-    text.lines().next().unwrap_or_default().to_owned()
-}
-
 /// Attaches the programs for bulk data to a NIC. They are gone with `links`, however the daemon ends.
 fn attach(loaded: &mut Ebpf, nic: &str, links: &mut Vec<SchedClassifierLink>) -> Result<Bulks, String> {
     let Some(Map::Array(map)) = loaded.map("cw_bulk") else {
         return Err("the object has no table of flows".to_owned());
     };
     let flows = Shared::map(map.fd().as_fd())
-        .map_err(|errno| failed("cannot map the table of flows into memory", &errno))?;
+        .map_err(|errno| sys::in_one_line("cannot map the table of flows into memory", &errno))?;
     for (name, way) in [("cw_bulk_in", TcAttachType::Ingress), ("cw_bulk_out", TcAttachType::Egress)] {
         let Some(Program::SchedClassifier(program)) = loaded.program_mut(name) else {
             return Err(format!("the object has no program {name}"));
         };
-        program.load().map_err(|error| failed("the kernel refuses a program for bulk data", &error))?;
+        program
+            .load()
+            .map_err(|error| sys::in_one_line("the kernel refuses a program for bulk data", &error))?;
         let link = program
             .attach_with_options(nic, way, TcAttachOptions::TcxOrder(LinkOrder::default()))
             .and_then(|id| program.take_link(id))
-            .map_err(|error| failed("the NIC takes no program, for which it needs Linux 6.6", &error))?;
+            .map_err(|error| {
+                sys::in_one_line("the NIC takes no program, for which it needs Linux 6.6", &error)
+            })?;
         links.push(link);
     }
     Nic::open(nic).and_then(|nic| Bulks::new(flows, &nic)).map_err(|error: IoError| error.to_string())

@@ -1,7 +1,6 @@
 //! The calls of the kernel for which no safe wrapper exists, each in a small function.
 
 use super::filter::Instruction;
-use crate::datapath::Frame;
 use clearway_schema::choice;
 use nix::errno::Errno;
 use std::ffi::{c_int, c_void};
@@ -148,15 +147,22 @@ impl Batch {
     }
 }
 
-/// Sends frames in one call. Returns the number of frames that were sent; an error concerns the first frame.
-pub(super) fn send_frames(socket: BorrowedFd<'_>, frames: &[Frame]) -> Result<usize, Errno> {
-    const AT_ONCE: usize = 64;
+/// The frames that [`send_frames`] sends at most.
+pub(super) const AT_ONCE: usize = 64;
+
+/// Sends the first frames in one call, [`AT_ONCE`] at most. Returns the number of frames that were sent; an error concerns the first
+/// frame.
+pub(super) fn send_frames<'a>(
+    socket: BorrowedFd<'_>,
+    frames: impl Iterator<Item = &'a [u8]>,
+) -> Result<usize, Errno> {
     // SAFETY: both are plain structures of C for which zeroes are valid.
     #[allow(unsafe_code)] // `msghdr` has private padding, so no literal can make it.
     let (mut vectors, mut headers): ([libc::iovec; AT_ONCE], [libc::mmsghdr; AT_ONCE]) =
         unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
-    let count = frames.len().min(AT_ONCE);
-    for ((frame, vector), header) in frames.iter().zip(&mut vectors).zip(&mut headers) {
+    let mut count = 0;
+    for ((frame, vector), header) in frames.zip(&mut vectors).zip(&mut headers) {
+        count += 1;
         vector.iov_base = frame.as_ptr().cast_mut().cast();
         vector.iov_len = frame.len();
         header.msg_hdr.msg_iov = std::ptr::from_mut(vector);
@@ -165,8 +171,7 @@ pub(super) fn send_frames(socket: BorrowedFd<'_>, frames: &[Frame]) -> Result<us
     // SAFETY: the first `count` headers point to as many vectors, which point to frames; all outlive the call, and the
     // kernel only reads the frames.
     #[allow(unsafe_code)] // nix's sendmmsg allocates.
-    let sent =
-        unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), count as u32, libc::MSG_DONTWAIT) };
+    let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
     Errno::result(sent).map(|sent| sent as usize)
 }
 
@@ -340,4 +345,17 @@ pub(super) enum Ethtool {
     Gso = 0x23,
     /// Joining of arriving packets (`ETHTOOL_GGRO`).
     Gro = 0x2b,
+}
+
+/// Returns what failed, and why, in one line.
+pub(super) fn in_one_line(what: &str, error: &dyn std::error::Error) -> String {
+    let mut text = format!("{what}: {error}");
+    let mut source = error.source();
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    // The verifier's reasons go on for hundreds of lines.
+    let text = text.split(". Verifier output").next().unwrap_or_default();
+    text.lines().next().unwrap_or_default().to_owned()
 }

@@ -1,7 +1,7 @@
 //! The entries of a recording.
 
 use super::bytes::{RecordError, Source, put_number};
-use super::header::Has;
+use super::text::Has;
 use crate::datapath::{
     Actions, Bulk, Direction, FRAME_LEN, Frame, HeldId, Link, Order, Passed, Released, Stamp, Verdict,
 };

@@ -1,7 +1,7 @@
 //! The datapath that writes what happens to another one.
 
 use super::entry::{Counts, EntryWriter};
-use super::header::Header;
+use super::start::Start;
 use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Released};
 use crate::wire::Segment;
 use clearway_units::Time;
@@ -24,9 +24,9 @@ pub struct Recorder<D, W: Write> {
 }
 
 impl<D: Datapath, W: Write> Recorder<D, W> {
-    /// Begins a recording of a datapath that `header` describes.
-    pub fn new(inner: D, header: &Header, to: W) -> Recorder<D, W> {
-        let entries = EntryWriter::new(header.to_bytes());
+    /// Begins a recording of a datapath that `start` describes.
+    pub fn new(inner: D, start: &Start, to: W) -> Recorder<D, W> {
+        let entries = EntryWriter::new(start.to_bytes());
         Recorder { inner, to: Some(to), entries, written: 0 }
     }
 

@@ -1,9 +1,10 @@
-//! The replay of a recording: a new host gets the same inputs, and must do the same.
+//! The replay of a recording: a new datapath gets the same inputs, and must do the same.
 
 use super::bytes::{RecordError, Source};
 use super::entry::{self, Entry, Input};
-use super::header::{Has, Header};
-use crate::datapath::{Actions, Datapath};
+use super::start::Start;
+use super::text::Has;
+use crate::datapath::Actions;
 use clearway_units::Time;
 use std::fmt;
 use std::io::Read;
@@ -11,7 +12,7 @@ use std::io::Read;
 /// A recording that is read entry by entry.
 pub struct Recording<R> {
     from: Source<R>,
-    header: Header,
+    start: Start,
     last: Time,
     has: Has,
 }
@@ -20,13 +21,13 @@ impl<R: Read> Recording<R> {
     /// Reads the header of a recording. `from` should be buffered.
     pub fn open(from: R) -> Result<Recording<R>, RecordError> {
         let mut from = Source(from);
-        let (header, has) = Header::read(&mut from)?;
-        Ok(Recording { from, header, last: Time::ZERO, has })
+        let (start, has) = Start::read(&mut from)?;
+        Ok(Recording { from, start, last: Time::ZERO, has })
     }
 
-    /// Returns the header.
-    pub fn header(&self) -> &Header {
-        &self.header
+    /// Returns what was recorded, in its first state.
+    pub fn start(&self) -> &Start {
+        &self.start
     }
 }
 
@@ -76,9 +77,9 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Replays a recording in a new host. Returns its numbers, or the first difference.
+/// Replays a recording in a new datapath. Returns its numbers, or the first difference.
 pub fn replay<R: Read>(recording: Recording<R>) -> Result<Result<Summary, Box<Difference>>, RecordError> {
-    let mut host = recording.header.host()?;
+    let mut datapath = recording.start.datapath()?;
     let (mut summary, mut actions) = (Summary::default(), Actions::default());
     for entry in recording {
         let entry = match entry {
@@ -92,15 +93,15 @@ pub fn replay<R: Read>(recording: Recording<R>) -> Result<Result<Summary, Box<Di
         let now = entry.at;
         actions.clear();
         match &entry.input {
-            Input::Frame(frame) => host.handle_frame(frame, now, &mut actions),
+            Input::Frame(frame) => datapath.handle_frame(frame, now, &mut actions),
             Input::Segment(direction, segment, link) => {
-                host.handle_segment(*direction, segment, *link, now, &mut actions);
+                datapath.handle_segment(*direction, segment, *link, now, &mut actions);
             }
-            Input::Held(id, segment) => host.handle_held(*id, segment, now, &mut actions),
-            Input::Passed(passed) => host.handle_passed(passed, now, &mut actions),
-            Input::Released(released) => host.handle_released(released, now, &mut actions),
-            Input::Timeout => host.handle_timeout(now, &mut actions),
-            Input::ReleaseAll => host.release_all(now, &mut actions),
+            Input::Held(id, segment) => datapath.handle_held(*id, segment, now, &mut actions),
+            Input::Passed(passed) => datapath.handle_passed(passed, now, &mut actions),
+            Input::Released(released) => datapath.handle_released(released, now, &mut actions),
+            Input::Timeout => datapath.handle_timeout(now, &mut actions),
+            Input::ReleaseAll => datapath.release_all(now, &mut actions),
         }
         summary.inputs += 1;
         if actions != entry.actions {

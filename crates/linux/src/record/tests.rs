@@ -1,5 +1,7 @@
 //! Recordings of a flow between two hosts.
 
+mod pac;
+
 use super::entry::{Counts, EntryWriter};
 use super::*;
 use crate::datapath::{
@@ -91,7 +93,7 @@ impl Exchange {
     fn of(flow: FlowKey, transport: &str, packets: u32) -> Exchange {
         let hosts = [0, 1].map(|node| {
             let header = header(node, transport);
-            Recorder::new(header.host().unwrap(), &header, Vec::new())
+            Recorder::new(header.host().unwrap(), &header.into(), Vec::new())
         });
         let (pending, arrivals) = (BinaryHeap::new(), Vec::new());
         let mut exchange =
@@ -231,7 +233,7 @@ fn a_recording_that_ends_within_an_entry_is_replayed_up_to_there() {
 fn a_file_that_is_no_recording_is_refused_with_what_is_wrong() {
     let message = |bytes: &[u8]| Recording::open(bytes).map(|_| ()).unwrap_err().to_string();
     assert!(message(b"pcap").contains("it does not begin with the line \"clearwayd recording 5\""));
-    let mut bytes = header(0, "ec4").to_bytes();
+    let mut bytes = Start::from(header(0, "ec4")).to_bytes();
     let at = bytes.windows(5).position(|window| window == b"\"ec4\"").unwrap();
     bytes[at..at + 5].copy_from_slice(b"\"ec5\"");
     assert!(message(&bytes).contains("\"ec5\" is no transport of hosts"), "{}", message(&bytes));
@@ -242,7 +244,10 @@ fn the_header_keeps_every_setting() {
     let mut header = header(0, "ec4");
     header.config.transport.set("target_loss", "0.123456789").unwrap();
     header.config.params.hold_max = Span::from_ps(1_234_567_890);
-    let read = Recording::open(header.to_bytes().as_slice()).unwrap().header().clone();
+    let start = Start::from(header.clone());
+    let Start::Host(read) = Recording::open(start.to_bytes().as_slice()).unwrap().start().clone() else {
+        panic!("a host was recorded");
+    };
     assert_eq!(read.seed, header.seed);
     assert_eq!((read.config.address, read.config.rate, read.config.mtu), (MACS[0], Rate::mbps(100), 1500));
     assert_eq!(read.config.transport.write(), header.config.transport.write());
@@ -338,7 +343,7 @@ proptest! {
         writer.actions(&Actions::default(), Counts::default());
         writer.released(&released, times[5]);
         writer.actions(&actions, Counts::default());
-        let bytes = [header(0, "ec4").to_bytes(), writer.bytes].concat();
+        let bytes = [Start::from(header(0, "ec4")).to_bytes(), writer.bytes].concat();
         let read: Vec<Entry> = Recording::open(bytes.as_slice()).unwrap().map(Result::unwrap).collect();
         prop_assert_eq!(read.iter().map(|entry| entry.at).collect::<Vec<_>>(), times);
         prop_assert_eq!(&read[0].input, &Input::Frame(frame));
@@ -358,7 +363,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        let bytes = [header(0, "ec4").to_bytes(), bytes].concat();
+        let bytes = [Start::from(header(0, "ec4")).to_bytes(), bytes].concat();
         // Whatever it says.
         let _ = Recording::open(bytes.as_slice()).and_then(replay);
     }

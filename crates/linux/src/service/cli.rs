@@ -15,7 +15,7 @@ Examples:
   clearwayd pac --dev eth0 --rate 1Gbps                      PAC under all TCP connections of eth0
   clearwayd switch --ports eth1,eth2 --rate 1Gbps            limits credits at the ports of a Linux bridge
   clearwayd settings host                                    all settings, and all parameters for --set
-  clearwayd replay eth0.rec                                  the recording of `clearwayd host --record eth0.rec`
+  clearwayd replay eth0.rec                                  the recording of `clearwayd host` or `pac` with `--record eth0.rec`
   clearwayd doctor --dev eth0                                what this machine lacks for a host on eth0
   clearwayd stats --watch                                    live statistics of the daemons that run
   clearwayd cleanup                                          undoes the rules of daemons that were killed
@@ -40,7 +40,7 @@ pub fn command() -> Command {
         )
         .subcommand(
             Command::new("replay")
-                .about("Replays a recording of `clearwayd host --record FILE`, and says if the protocol does the same again.")
+                .about("Replays a recording of `clearwayd host --record FILE` or `clearwayd pac --record FILE`, and says if the protocol does the same again.")
                 .arg(Arg::new("file").required(true).help("The recording.")),
         )
         .subcommand(

@@ -14,7 +14,7 @@ mod settings;
 mod stats;
 mod watch;
 
-use crate::record::{Header, Recording, Summary, replay};
+use crate::record::{Recording, Summary, replay};
 use crate::rules::{Leftover, Outcome, cleanup};
 use crate::switch::objects::{OBJECTS, Object};
 use clap::ArgMatches;
@@ -152,8 +152,7 @@ fn run_replay(matches: &ArgMatches) -> Result<(), Failure> {
     let fail = |error: &dyn std::fmt::Display| format!("{path}: {error}");
     let file = File::open(path).map_err(|error| fail(&error))?;
     let recording = Recording::open(BufReader::new(file)).map_err(|error| fail(&error))?;
-    let Header { config, .. } = recording.header();
-    println!("{} at {}, {}", config.transport.info().name, config.address, config.rate);
+    println!("{}", recording.start());
     match replay(recording).map_err(|error| fail(&error))? {
         Ok(Summary { inputs, verdicts, frames, until, is_cut_off }) => {
             let seconds = until.as_secs_f64();

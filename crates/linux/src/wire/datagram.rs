@@ -1,5 +1,6 @@
 //! Control frames in UDP datagrams over IPv4 and IPv6: the same fields, behind headers that routers forward.
 
+use super::checksum::{fold, pseudo, sum};
 use super::control::{BODY_LEN, ETHERNET_LEN, addresses};
 use super::segment::IPV6_HEADER;
 use super::{
@@ -73,7 +74,7 @@ impl Control {
         udp[2..4].copy_from_slice(&port.get().to_be_bytes());
         udp[4..6].copy_from_slice(&len.to_be_bytes());
         udp[UDP_HEADER..UDP_HEADER + BODY_LEN].copy_from_slice(&self.body());
-        let checksum = match !fold(pseudo(way.source, way.destination, len) + sum(udp)) {
+        let checksum = match !fold(pseudo(way.source, way.destination, len, UDP) + sum(udp)) {
             // Zero stands for no checksum.
             0 => u16::MAX,
             checksum => checksum,
@@ -115,7 +116,7 @@ impl Control {
         let udp = udp.get(..usize::from(len)).ok_or(ControlError::Truncated)?;
         let body: &[u8; BODY_LEN] =
             udp.get(UDP_HEADER..).and_then(|body| body.first_chunk()).ok_or(ControlError::Truncated)?;
-        if fold(pseudo(source, destination, len) + sum(udp)) != u16::MAX {
+        if fold(pseudo(source, destination, len, UDP) + sum(udp)) != u16::MAX {
             return Err(ControlError::Checksum);
         }
         if body[0] != version {
@@ -141,29 +142,6 @@ fn wide(address: IpAddr) -> Ipv6Addr {
         IpAddr::V4(address) => address.to_ipv6_mapped(),
         IpAddr::V6(address) => address,
     }
-}
-
-/// Returns the sum of the words of 16 bits in some bytes.
-fn sum(bytes: &[u8]) -> u32 {
-    let words = bytes.chunks(2);
-    words.map(|word| u32::from(word[0]) << 8 | u32::from(word.get(1).copied().unwrap_or(0))).sum()
-}
-
-/// Returns the sum of the pseudo-header of a datagram (RFC 768; RFC 8200, sec. 8.1).
-fn pseudo(source: IpAddr, destination: IpAddr, len: u16) -> u32 {
-    let of = |address: IpAddr| match address {
-        IpAddr::V4(address) => sum(&address.octets()),
-        IpAddr::V6(address) => sum(&address.octets()),
-    };
-    of(source) + of(destination) + u32::from(len) + u32::from(UDP)
-}
-
-/// Folds a sum of words into 16 bits with end-around carry.
-fn fold(mut sum: u32) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! Nothing here allocates, and no input can make it panic.
 
 mod carrier;
+mod checksum;
 mod control;
 mod datagram;
 mod flow;
@@ -11,6 +12,7 @@ mod segment;
 mod stamp;
 
 pub use carrier::{Carrier, DATAGRAM_LEN};
+pub(crate) use checksum::complete_tcp;
 pub(crate) use control::frame_len;
 pub use control::{Control, ControlError, ETHERTYPE, Kind, VERSION, VERSION_IPV6};
 pub use datagram::{CREDIT_DSCP, SIGNAL_DSCP};

@@ -9,13 +9,14 @@ mod programs;
 mod tests;
 
 use super::hash::{PROBES, mixed, words};
-use super::memory::{self, BULKS, BulkPlace, KEPT, Shared};
+use super::memory::{self, BULKS, BulkPlace, KEPT};
 
 use crate::datapath::{Bulk, Released};
 use crate::io::diag::{Connection, Diagnosis};
 use crate::io::error::IoError;
 use crate::io::nic::Nic;
 use crate::io::packet;
+use crate::io::shared::Shared;
 use crate::wire::{Control, FlowKey, Kind, MacAddr};
 use clearway_units::{Span, Time};
 use nix::sys::socket::{MsgFlags, send};

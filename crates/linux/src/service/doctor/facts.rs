@@ -29,7 +29,7 @@ pub struct Facts {
     pub congestion_control: Option<String>,
     /// True if the kernel has `net.ipv4.tcp_tso_rtt_log`, which limits what TCP hands over at once.
     pub has_burst_setting: bool,
-    /// Whether small packets can leave in the kernel: the reason why not, a clause.
+    /// Whether the kernel takes the programs of the path in the kernel: the reason why not, a clause.
     pub kernel_path: Result<(), String>,
     /// The memory that programs could still have, in bytes.
     pub memory_available: Option<u64>,

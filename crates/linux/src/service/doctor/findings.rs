@@ -7,6 +7,8 @@ use clearway_schema::Declared;
 
 /// The least version of Linux.
 const LEAST_KERNEL: (u32, u32) = (5, 14);
+/// The least version at whose NICs a daemon sets programs.
+const LEAST_FOR_PROGRAMS: (u32, u32) = (6, 6);
 /// The capabilities of every daemon.
 const CAPABILITIES: [&str; 2] = ["CAP_NET_ADMIN", "CAP_NET_RAW"];
 /// The capabilities that a switch needs besides, until its rules are set.
@@ -91,8 +93,8 @@ pub fn findings(kind: Kind, facts: &Facts) -> Vec<Finding> {
     }
     if kind == Kind::Host {
         all.push(bursts(facts.has_burst_setting));
-        all.push(kernel_path(&facts.kernel_path));
     }
+    all.extend(kernel_path(kind, facts));
     all.extend(facts.memory_available.map(memory));
     for (name, nic) in &facts.nics {
         match nic {
@@ -107,12 +109,16 @@ pub fn findings(kind: Kind, facts: &Facts) -> Vec<Finding> {
     all
 }
 
-fn kernel(release: &str) -> Finding {
+/// Returns the first two numbers of a release of the kernel.
+fn version(release: &str) -> (u32, u32) {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|part| part.parse().ok());
-    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+fn kernel(release: &str) -> Finding {
     let (major, minor) = LEAST_KERNEL;
     let reason = format!("Linux {release} runs; {major}.{minor} or later is needed.");
-    match version >= LEAST_KERNEL {
+    match version(release) >= LEAST_KERNEL {
         true => Finding::ok("kernel", reason),
         false => {
             Finding::missing("kernel", reason, "Install a newer kernel of the distribution, and reboot.")
@@ -305,19 +311,27 @@ fn bursts(has_setting: bool) -> Finding {
     }
 }
 
-fn kernel_path(found: &Result<(), String>) -> Finding {
+fn kernel_path(kind: Kind, facts: &Facts) -> Option<Finding> {
     let check = "path in the kernel";
-    match found {
-        Ok(()) => Finding::ok(
-            check,
+    let (taken, refused, remedy) = match kind {
+        Kind::Switch => return None,
+        Kind::Host => (
             "The kernel takes the program that lets small packets leave without being held.",
-        ),
-        Err(why) => Finding::note(
-            check,
-            format!("Small packets wait in user space like all others: {why}."),
+            "Small packets wait in user space like all others",
             "Give the daemon CAP_BPF and CAP_PERFMON, and mount the file system of BPF at /sys/fs/bpf, as systemd does.",
         ),
-    }
+        Kind::Pac => (
+            "The kernel takes the programs that take acknowledgements, with --kernel-path acks.",
+            "With --kernel-path acks acknowledgements would wait in NFQUEUE all the same",
+            "Give the daemon CAP_BPF and CAP_PERFMON, on Linux 6.6 or later.",
+        ),
+    };
+    let is_old = kind == Kind::Pac && version(&facts.kernel) < LEAST_FOR_PROGRAMS;
+    Some(match &facts.kernel_path {
+        Ok(()) if is_old => Finding::note(check, format!("{refused}: a NIC takes no programs."), remedy),
+        Ok(()) => Finding::ok(check, taken),
+        Err(why) => Finding::note(check, format!("{refused}: {why}."), remedy),
+    })
 }
 
 fn memory(available: u64) -> Finding {

@@ -3,7 +3,7 @@
 use super::facts::{Facts, JournalFound, Kind, NicFacts, Place, RunDir};
 use super::findings::PROGRAMS;
 use super::rehearsal::rehearse;
-use crate::io::{Leaves, Pass, check};
+use crate::io::{Acks, Leaves, Pass, check};
 use crate::rules::FOLDERS;
 use crate::switch::{Config, Port, Present};
 use clearway_units::Rate;
@@ -22,12 +22,7 @@ pub fn gather(kind: Kind, devices: &[String], folder: &Path) -> Facts {
         programs: PROGRAMS.into_iter().map(|program| (program, place(program))).collect(),
         congestion_control: read("/proc/sys/net/ipv4/tcp_congestion_control"),
         has_burst_setting: Path::new("/proc/sys/net/ipv4/tcp_tso_rtt_log").exists(),
-        kernel_path: Pass::load(
-            &std::env::temp_dir(),
-            &format!("clearwayd-doctor-{}", std::process::id()),
-            Leaves { small: 0, frame: 0, bulk: None },
-        )
-        .map(|_| ()),
+        kernel_path: kernel_path(kind),
         memory_available: read("/proc/meminfo").as_deref().and_then(available),
         run_dir: run_dir(folder),
         journals: journals(folder),
@@ -35,6 +30,15 @@ pub fn gather(kind: Kind, devices: &[String], folder: &Path) -> Facts {
         nics: devices.iter().map(|name| (name.clone(), nic(name))).collect(),
         trials: rehearse(kind),
     }
+}
+
+/// Tells whether the kernel takes the programs of a kind of daemon.
+fn kernel_path(kind: Kind) -> Result<(), String> {
+    if kind == Kind::Pac {
+        return Acks::check();
+    }
+    let name = format!("clearwayd-doctor-{}", std::process::id());
+    Pass::load(&std::env::temp_dir(), &name, Leaves { small: 0, frame: 0, bulk: None }).map(|_| ())
 }
 
 fn read(path: &str) -> Option<String> {

@@ -20,7 +20,7 @@ fn whole() -> Facts {
         offloads: Vec::new(),
     };
     Facts {
-        kernel: "6.1.0-18-amd64".into(),
+        kernel: "6.12.0-18-amd64".into(),
         capabilities: vec![
             "CAP_NET_ADMIN",
             "CAP_NET_RAW",
@@ -230,7 +230,20 @@ fn a_machine_without_the_file_system_of_bpf_is_told_that_small_packets_wait_in_u
     let found = trouble(Kind::Host, &facts);
     assert_eq!((found.check.as_str(), found.status), ("path in the kernel", Status::Note));
     assert_eq!(found.reason, "Small packets wait in user space like all others: none can be mounted: EPERM.");
-    assert_eq!(troubles(Kind::Pac, &facts), []);
+    assert_eq!(troubles(Kind::Switch, &facts), []);
+}
+
+#[test]
+fn a_machine_whose_kernel_refuses_programs_or_whose_nics_take_none_is_told_where_acknowledgements_wait() {
+    let refused = Facts { kernel_path: Err("the kernel refuses a program: EPERM".into()), ..whole() };
+    let old = Facts { kernel: "6.5.9-1".into(), ..whole() };
+    for (facts, why) in [(refused, "the kernel refuses a program: EPERM"), (old, "a NIC takes no programs")] {
+        let found = trouble(Kind::Pac, &facts);
+        assert_eq!((found.check.as_str(), found.status), ("path in the kernel", Status::Note));
+        let where_they_wait = "With --kernel-path acks acknowledgements would wait in NFQUEUE all the same";
+        assert_eq!(found.reason, format!("{where_they_wait}: {why}."));
+    }
+    assert_eq!(troubles(Kind::Pac, &Facts { kernel: "6.6.0".into(), ..whole() }), []);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `clearwayd host`.
 
 use super::nic::{Found, find};
+use super::recording;
 use crate::host::{Host, HostConfig, HostParams};
 use crate::io::{Driver, Holds, Leaves, Pass, Setup, Supervisor};
 use crate::record::{Header, Recorder};
@@ -12,8 +13,7 @@ use crate::service::stats::Identity;
 use crate::wire::Carrier;
 use clearway_proto::AnyTransport;
 use clearway_schema::{Declared, Error};
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 use std::path::Path;
 
 /// A daemon that runs ExpressPass or EC4.
@@ -155,11 +155,7 @@ impl Job for HostJob {
 
     fn open(&mut self) -> Result<(), String> {
         self.driver = Some(Driver::open(&self.setup, self.pass.take()).map_err(|error| error.to_string())?);
-        if let Some(path) = &self.settings.record {
-            // Nobody else may read the seed of the cookies.
-            let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-            self.recording = Some(file.map_err(|error| format!("record = {path:?}: {error}"))?);
-        }
+        self.recording = recording::create(self.settings.record.as_deref())?;
         Ok(())
     }
 
@@ -177,7 +173,7 @@ impl Job for HostJob {
         let mut host = Host::new(header.config.clone(), header.seed).map_err(|error| error.to_string())?;
         let driver = self.driver.as_mut().ok_or("the daemon was not opened")?;
         let result = match self.recording.take() {
-            Some(file) => driver.drive(&mut Recorder::new(host, &header, file), supervisor),
+            Some(file) => driver.drive(&mut Recorder::new(host, &header.into(), file), supervisor),
             None => driver.drive(&mut host, supervisor),
         };
         result.map_err(|error| error.to_string())

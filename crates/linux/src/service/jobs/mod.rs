@@ -3,6 +3,7 @@
 mod host;
 mod nic;
 mod pac;
+mod recording;
 mod soft_switch;
 mod switch;
 

@@ -46,6 +46,13 @@ impl Found {
     /// Returns the rules of a daemon that holds packets of this NIC, and says in the logs what the NIC is. Completes `setup` with
     /// the program that sets the rule for IPv6.
     pub fn plan(&self, setup: &mut Setup, offloads: Offloads) -> Result<Plan, String> {
+        let mut plan = self.offloads(offloads);
+        plan.steps.extend(self.rules(setup)?.steps);
+        Ok(plan)
+    }
+
+    /// Returns the steps for the offloads of this NIC, and says in the logs what the NIC is.
+    pub fn offloads(&self, offloads: Offloads) -> Plan {
         let NicReport { interface, address, .. } = &self.report;
         let tcp = underneath();
         tracing::info!(dev = interface, %address, rate = %self.rate, mtu = self.mtu, tcp, "NIC");
@@ -69,13 +76,18 @@ impl Found {
                 );
             }
         }
+        plan
+    }
+
+    /// Returns the rules that hold packets of this NIC. Completes `setup` with the program that sets the rule for IPv6.
+    pub fn rules(&self, setup: &mut Setup) -> Result<Plan, String> {
+        let interface = &self.report.interface;
         match ip6tables(setup) {
             Ok(program) => setup.ipv6 = Some(program),
             Err(reason) => {
                 tracing::warn!(dev = interface, reason, "IPv6 passes as plain TCP: no rule can hold it")
             }
         }
-        plan.steps.extend(rules(setup).map_err(|error| error.to_string())?.steps);
-        Ok(plan)
+        rules(setup).map_err(|error| error.to_string())
     }
 }

@@ -6,19 +6,17 @@
 mod anything;
 mod credits;
 mod gate;
-mod packets;
 mod segments;
 mod stamps;
 
 use super::*;
 use crate::io::pass::memory::{BulkPlace, FlowPlace, Table};
 use crate::io::pass::{OBJECT, Pass, flow_place};
+use crate::io::samples::{self, ETHERNET, Packet, US, fault, key};
 use crate::wire::Segment;
 use aya::Ebpf;
 use aya::maps::Map;
 use aya::programs::{Program, TestRun, TestRunOptions};
-use packets::{ETHERNET, Packet, US, fault};
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicU32;
 
@@ -44,25 +42,13 @@ struct Programs {
     bulks: Bulks,
 }
 
-/// A flow over IPv4, or over IPv6.
-fn key(is_six: bool) -> FlowKey {
-    let address = |last: u8| -> IpAddr {
-        if is_six {
-            Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 7, last.into()).into()
-        } else {
-            Ipv4Addr::new(10, 0, 0, last).into()
-        }
-    };
-    FlowKey { source: address(1), destination: address(2), source_port: 1000, destination_port: 80 }
-}
-
 /// What a flow is handed over with.
 fn bulk(flow: FlowKey) -> Bulk {
     Bulk {
         flow,
         session: 3,
         cookie: 77,
-        peer: packets::PEER,
+        peer: samples::PEER,
         ecn: false,
         keep: 5,
         highest: FIRST - 1,
@@ -185,7 +171,7 @@ impl Programs {
 
     /// Lets a credit with this number come.
     fn credited(&self, flow: FlowKey, number: u64) -> (i32, Vec<u8>) {
-        self.comes_in(&packets::control(&credit(flow, number)))
+        self.comes_in(&samples::control(&credit(flow, number)))
     }
 
     /// Runs a program on a frame, and returns its result and the frame behind it. `None` if the kernel takes no such frame.

@@ -1,10 +1,10 @@
 //! Any packets, whole or broken, in any order: the programs make no broken packet of a whole one, what they count adds up, and they
 //! read a packet as the daemon does.
 
-use super::packets::control;
 use super::*;
 use crate::datapath::Stamp;
 use crate::io::filter::{Family, Holds, held, tests::run as run_filter};
+use crate::io::samples::control;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};

@@ -1,7 +1,7 @@
 //! The program at the ingress, as credits meet it.
 
-use super::packets::{ACK, PEER, control};
 use super::*;
+use crate::io::samples::{ACK, PEER, control};
 
 /// Returns the acknowledgement, the end of the window and the flags of a frame that TCP gets, which must be whole.
 fn window(frame: &[u8]) -> (u32, u32, u8) {

@@ -1,7 +1,7 @@
 //! The match in front of NFQUEUE: the gate through which data leaves in the kernel.
 
-use super::packets::{FIN, RST, SYN, URG};
 use super::*;
+use crate::io::samples::{FIN, RST, SYN, URG};
 
 #[test]
 fn no_data_packet_leaves_without_an_unspent_credit() {

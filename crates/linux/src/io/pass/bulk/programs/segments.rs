@@ -1,7 +1,7 @@
 //! The program at the ingress, as segments of the other host meet it.
 
-use super::packets::{FIN, RST, SYN};
 use super::*;
+use crate::io::samples::{FIN, RST, SYN};
 
 /// Returns the window in a frame, which must be whole.
 fn window(frame: &[u8]) -> u32 {
@@ -123,7 +123,7 @@ fn a_segment_that_may_be_signed_passes_as_it_is_and_credits_go_to_the_daemon_fro
             let options = [options, vec![0; 16]].concat();
             let frame = Packet { options, ..Packet::answer(flow, 1_000, 400) }.frame();
             assert_eq!(programs.comes_in(&frame), (NEXT, frame));
-            let frame = packets::control(&credit(flow, FIRST));
+            let frame = samples::control(&credit(flow, FIRST));
             assert_eq!(programs.comes_in(&frame), (NEXT, frame));
             programs.bulks.end(&flow, 0);
         }

@@ -1,8 +1,8 @@
 //! The program at the egress, which writes the number of a credit into the packet that spends it.
 
-use super::packets::control;
 use super::*;
 use crate::datapath::Stamp;
+use crate::io::samples::control;
 
 /// Lets so many credits come from a number on, and as many full packets pass the match.
 fn spend(programs: &Programs, flow: FlowKey, number: u64, count: u64, seq: u32) {

@@ -1,6 +1,7 @@
-//! Frames for the programs: TCP segments with true checksums, and what is wrong with a frame.
+//! Frames for tests of programs in the kernel: TCP segments with true checksums, and what is wrong with a frame.
 
-use super::*;
+use crate::wire::{Control, FlowKey, MacAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The length of the Ethernet header.
 pub const ETHERNET: usize = 14;
@@ -14,6 +15,18 @@ pub const ACK: u8 = 16;
 pub const URG: u8 = 32;
 /// Two empty options and timestamps, as Linux writes them.
 const TIMESTAMPS: [u8; 12] = [1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 9];
+
+/// A flow over IPv4, or over IPv6.
+pub fn key(is_six: bool) -> FlowKey {
+    let address = |last: u8| -> IpAddr {
+        if is_six {
+            Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 7, last.into()).into()
+        } else {
+            Ipv4Addr::new(10, 0, 0, last).into()
+        }
+    };
+    FlowKey { source: address(1), destination: address(2), source_port: 1000, destination_port: 80 }
+}
 
 /// A TCP segment.
 #[derive(Clone, Debug)]
@@ -152,18 +165,23 @@ pub fn fault(frame: &[u8]) -> Option<&'static str> {
     (covered(frame, ETHERNET + header) != 0xffff).then_some("the checksum of the TCP header")
 }
 
-#[test]
-fn a_frame_that_is_made_has_no_fault_and_one_with_a_changed_byte_has() {
-    for flow in [key(false), key(true)] {
-        let frame = Packet::full(flow, 1).frame();
-        assert_eq!(fault(&frame), None);
-        assert_eq!(frame.len() + 24, FRAME as usize);
-        let segment = Segment::parse(&frame[ETHERNET..]).unwrap();
-        assert_eq!((segment.flow, segment.seq, segment.window), (flow, 1, 500));
-        for at in [ETHERNET + 30, frame.len() - 1] {
-            let mut changed = frame.clone();
-            changed[at] ^= 1;
-            assert!(fault(&changed).is_some(), "byte {at}");
+mod tests {
+    use super::*;
+    use crate::wire::Segment;
+
+    #[test]
+    fn a_frame_that_is_made_has_no_fault_and_one_with_a_changed_byte_has() {
+        for flow in [key(false), key(true)] {
+            let frame = Packet::full(flow, 1).frame();
+            assert_eq!(fault(&frame), None);
+            assert_eq!(frame.len() + 24, 1538);
+            let segment = Segment::parse(&frame[ETHERNET..]).unwrap();
+            assert_eq!((segment.flow, segment.seq, segment.window), (flow, 1, 500));
+            for at in [ETHERNET + 30, frame.len() - 1] {
+                let mut changed = frame.clone();
+                changed[at] ^= 1;
+                assert!(fault(&changed).is_some(), "byte {at}");
+            }
         }
     }
 }
