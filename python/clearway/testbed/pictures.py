@@ -75,12 +75,12 @@ def courses(
     return figure
 
 
-def legend(figure: Figure, axes: Axes) -> None:
-    """A legend below all panels, if there is more than one curve."""
+def legend(figure: Figure, axes: Axes, columns: int | None = None) -> None:
+    """A legend below all panels, if there is more than one curve: in so many columns, or in as many as have room."""
     handles, labels = axes.get_legend_handles_labels()
     if len(labels) < 2:
         return
-    columns = 2 if max(map(len, labels)) > 14 else 4
+    columns = columns or (2 if max(map(len, labels)) > 14 else 4)
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), columns))
 
 

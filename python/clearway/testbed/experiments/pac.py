@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -377,19 +377,28 @@ def run(cx: Context, results: Results) -> None:
     judge(results)
 
 
+#: The lines of pictures: of plain TCP, of PAC with NFQUEUE, and of PAC in the kernel.
+LINES = {"": ":", "pac": "--", "pac in the kernel": "-"}
+
+
 def draw(results: Results) -> dict[str, tuple[str, Figure]]:
     """Goodput, rounds with timeouts and RTT by the number of senders."""
     from clearway.testbed import pictures
 
-    palette = pictures.palette_of(list(results.series))
+    labels = list(results.series)
+    # A colour for each congestion control of the senders, and a line for each way of PAC or none.
+    palette = pictures.palette_of([label for label in labels if " " not in label])
+
+    def look(label: str) -> dict[str, Any]:
+        way, _, tcp = label.rpartition(", over ")
+        return {"color": palette.color(tcp), "linestyle": LINES[way]}
 
     def by_senders(panels: Sequence[tuple[str, str, str, bool]], labels: Sequence[str]) -> Figure:
-        figure, all_axes = pictures.grid(len(panels))
+        figure, all_axes = pictures.grid(len(panels), height=4.4)
         for axes, (key, title, unit, log) in zip(all_axes, panels, strict=True):
             for label in labels:
                 series = results.series[label]
-                look = pictures.look(label, palette)
-                axes.plot(series["senders"], series[key], label=label, marker="o", ms=3, **look)
+                axes.plot(series["senders"], series[key], label=label, marker="o", ms=3, **look(label))
             axes.set_xscale("log", base=2)
             axes.set_xticks(CONNECTIONS, [str(number) for number in CONNECTIONS])
             axes.set(title=title, xlabel="senders", ylabel=unit)
@@ -397,10 +406,10 @@ def draw(results: Results) -> dict[str, tuple[str, Figure]]:
                 axes.set_yscale("log")
             else:
                 axes.set_ylim(bottom=0)
-        pictures.legend(figure, all_axes[0])
+        # A column of the legend for each way.
+        pictures.legend(figure, all_axes[0], columns=len(LINES))
         return figure
 
-    labels = list(results.series)
     goodput = by_senders(
         [("goodput", "Goodput", "Mbit/s", False), ("timeouts", "Rounds with a timeout", "%", False)], labels
     )
