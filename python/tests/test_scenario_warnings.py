@@ -113,7 +113,7 @@ def test_a_comparison_shows_trims_beside_drops_where_a_transport_has_trimming(
 
 
 BAD = {
-    "transport.paths=48": "write a power of two from 1 to 32768, such as 64",
+    "transport.paths=48": 'entropy = "mixed" needs a power of two; write one such as 64',
     "transport.ecn_min=0.9": "is above ecn_max, 0.8; marks begin at ecn_min",
     "switch.trim_to=10 B": "must be at least the smallest frame, network.wire_min = 84 B",
     "switch.trim_to=9 KB": "at most a full frame, 4.174 KB",
