@@ -178,6 +178,23 @@ mod tests {
         sorted.iter().map(|event| (event.rank(), event.kind())).collect()
     }
 
+    #[test]
+    fn keys_of_32_bits_that_are_all_in_use_put_events_in_order_and_longer_ones_are_not_short() {
+        // 13 bits of time, one for the class, 13 for the entity, and five for the place.
+        let (shift, entities): (u32, usize) = (13, (1 << 13) - 1);
+        let end = |shift| Sorter::new(shift, entities).entity_end;
+        assert_eq!([shift, shift + 1].map(end), [Some(18), None]);
+        let (last, ends) =
+            (entities as u32 - 1, [0, (1 << (shift - 1)) - 1, 1 << (shift - 1), (1 << shift) - 1]);
+        let each = |at| {
+            [0, last].map(|entity| Event::new(Time::from_ps(at), entity, EventKind::Wake(PortId(entity))))
+        };
+        let mut events: Vec<Event> = ends.into_iter().flat_map(each).collect();
+        events.reverse();
+        let ranks: Vec<u128> = sorted(shift, entities, &events).iter().map(|event| event.0).collect();
+        assert!(ranks.is_sorted() && ranks.len() == 8, "{ranks:?}");
+    }
+
     proptest! {
         #[test]
         fn buckets_of_any_size_are_put_in_order_and_equal_events_stay_in_theirs(

@@ -263,14 +263,19 @@ mod tests {
 
     /// Two hosts whose switches are joined over one switch for each of these rates in Gbps, with 1 us a link.
     fn spread(edge: u64, middle: &[u64]) -> (Model, Vec<Vec<PortId>>) {
+        spread_with(edge, &middle.iter().map(|&gbps| (gbps, 1)).collect::<Vec<_>>())
+    }
+
+    /// As [`spread`], with links of so many microseconds for each rate.
+    fn spread_with(edge: u64, middle: &[(u64, u64)]) -> (Model, Vec<Vec<PortId>>) {
         let mut builder = Builder::new();
         let (a, b) = (builder.add_host("a"), builder.add_host("b"));
         let (left, right) = (builder.add_switch("left", 1), builder.add_switch("right", 1));
         let delay = Span::from_us(1);
         builder.link(a, left, Rate::gbps(edge), delay);
         builder.link(right, b, Rate::gbps(edge), delay);
-        for (index, &gbps) in middle.iter().enumerate() {
-            let spine = builder.add_switch(format!("spine{index}"), 2);
+        for (index, &(gbps, us)) in middle.iter().enumerate() {
+            let (spine, delay) = (builder.add_switch(format!("spine{index}"), 2), Span::from_us(us));
             builder.link(left, spine, Rate::gbps(gbps), delay);
             builder.link(spine, right, Rate::gbps(gbps), delay);
         }
@@ -318,10 +323,13 @@ mod tests {
         let trees = [2, 4, 8].map(|k| FatTree { k, ..FatTree::default() }.build());
         let hosts = [Dumbbell::default().build(), Star::default().build()];
         for topology in uplinks.into_iter().chain(trees).chain(hosts) {
-            let (model, paths) = model_and_paths(topology.unwrap(), Policy::Spray, false);
-            for bytes in SIZES.into_iter().chain([50_000_000, u64::MAX / 4]) {
-                let (at_once, one_by_one) = both(&model, &paths, bytes);
-                assert_eq!(at_once, Some(one_by_one), "{bytes} B over {} paths", paths.len());
+            let topology = topology.unwrap();
+            for whole_ns in [false, true] {
+                let (model, paths) = model_and_paths(topology.clone(), Policy::Spray, whole_ns);
+                for bytes in SIZES.into_iter().chain([50_000_000, u64::MAX / 4]) {
+                    let (at_once, one_by_one) = both(&model, &paths, bytes);
+                    assert_eq!(at_once, Some(one_by_one), "{bytes} B over {} paths", paths.len());
+                }
             }
         }
         for middle in [&[10, 10, 10][..], &[1, 1], &[3]] {
@@ -331,6 +339,8 @@ mod tests {
         }
         let (model, paths) = spread(10, &[10, 40]);
         assert_eq!(both(&model, &paths, 1_000_001).0, None, "one path is faster than the other");
+        let (model, paths) = spread_with(10, &[(10, 1), (10, 2)]);
+        assert_eq!(both(&model, &paths, 1_000_001).0, None, "one path is longer than the other");
     }
 
     #[test]
