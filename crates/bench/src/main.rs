@@ -33,8 +33,8 @@ struct Args {
     /// Print how the work of the case divides among these numbers of threads, and the speed-up that follows, as JSON.
     #[arg(long, requires = "case", value_name = "THREADS", num_args = 1.., value_parser = clap::value_parser!(u16).range(2..=1024))]
     shares: Vec<u16>,
-    /// Go through the network of the case as a whole, and not block by block.
-    #[arg(long, requires = "case", conflicts_with = "shares")]
+    /// Go through the network of the case or scenario as a whole, and not block by block.
+    #[arg(long, conflicts_with_all = ["list", "shares"])]
     whole: bool,
     /// Print the cases and the kind of this build, as JSON.
     #[arg(long)]
@@ -66,7 +66,8 @@ fn main() -> ExitCode {
     let outcome = match (&args.case, &args.scenario) {
         (_, Some(path)) => {
             let frames = args.frames.then_some(cases::ALL_PARTS);
-            outcome::of_scenario(path, args.transport, &args.set, frames).map(|outcome| outcome.to_json())
+            outcome::of_scenario(path, args.transport, &args.set, args.whole, frames)
+                .map(|outcome| outcome.to_json())
         }
         (name, None) => {
             let name = name.as_deref().unwrap_or_default();

@@ -76,7 +76,8 @@ pub fn of_case(case: &Case, scale: f64, is_whole: bool) -> Outcome {
     measure(&model, &partition, spools, case.frames).expect("a case has results")
 }
 
-/// Runs a scenario file in this process, and takes frames of it, if any are wanted.
+/// Runs a scenario file in this process, and takes frames of it, if any are wanted. `is_whole` forbids that one thread goes
+/// through blocks of the network in turn.
 ///
 /// # Errors
 /// If the file, a key or the transport is refused, or the run has no results.
@@ -84,6 +85,7 @@ pub fn of_scenario(
     path: &Path,
     transport: Option<String>,
     set: &[String],
+    is_whole: bool,
     frames: Option<Parts>,
 ) -> Result<Outcome, String> {
     let pairs = set.iter().map(|pair| match pair.split_once('=') {
@@ -93,7 +95,11 @@ pub fn of_scenario(
     let overrides = Overrides { transport, set: pairs.collect::<Result<_, _>>()?, ..Overrides::default() };
     let scenario = Scenario::load(path, &overrides).map_err(|error| error.to_string())?;
     let model = &scenario.model;
-    measure(model, &Partition::one(model), [None, None], frames).map_err(|error| error.to_string())
+    let partition = match is_whole {
+        true => Partition::whole(model),
+        false => Partition::one(model),
+    };
+    measure(model, &partition, [None, None], frames).map_err(|error| error.to_string())
 }
 
 /// Runs the bare loop of a model.
