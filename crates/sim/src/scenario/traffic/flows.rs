@@ -185,7 +185,11 @@ impl Surroundings<'_> {
         }
         // The first line of a Parquet file's CSV is no row of its table.
         let row_of = |line: usize| if is_parquet { line.saturating_sub(1).max(1) } else { line };
-        let rules = ListRules { most: FLOWS_MAX as usize, start_unit: table.start_unit };
+        let rules = ListRules {
+            most: FLOWS_MAX as usize,
+            start_unit: table.start_unit,
+            hosts: self.topology.hosts(),
+        };
         let rows = parse_list(format, &text.text, rules)
             .map_err(|error| text.error(row_of(error.line), &error.problem))?;
         if rows.is_empty() {

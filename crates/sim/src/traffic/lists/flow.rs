@@ -44,6 +44,8 @@ pub struct ListRules {
     pub most: usize,
     /// The unit of start times in a connection matrix, if it was given.
     pub start_unit: Option<HtsimUnit>,
+    /// The number of hosts of the network, which a connection matrix states as its nodes.
+    pub hosts: usize,
 }
 
 /// A flow of a file, whose hosts are not yet looked up.

@@ -3,12 +3,15 @@
 use super::flow::{Flows, HtsimUnit, ListError, ListRules, ListedFlow, fail};
 use super::number;
 use clearway_units::{Bytes, Time};
+use std::collections::BTreeMap;
 
 const FORM: &str = "write src->dst start TIME size BYTES";
 
 /// The counts of the header.
 #[derive(Default)]
 struct Header {
+    /// The number of hosts of the network.
+    hosts: u64,
     nodes: Option<u64>,
     /// The number of connections, and its line.
     connections: Option<(usize, u64)>,
@@ -24,7 +27,16 @@ impl Header {
             _ => fail(line, format!("{name} has {} values for 1; write one number", words.len() - 1)),
         };
         match words[0] {
-            "Nodes" => self.nodes = Some(count("Nodes")?),
+            "Nodes" => match count("Nodes")? {
+                nodes if nodes != self.hosts => {
+                    let hosts = self.hosts;
+                    let problem = format!(
+                        "Nodes: {nodes}, but the network has {hosts} hosts; correct the number or the network"
+                    );
+                    return fail(line, problem);
+                }
+                nodes => self.nodes = Some(nodes),
+            },
             "Connections" => self.connections = Some((line, count("Connections")?)),
             name @ ("Triggers" | "Failures") => {
                 if count(name)? > 0 {
@@ -49,10 +61,12 @@ fn refusal(word: &str) -> String {
 }
 
 /// Reads a connection matrix: a header with `Nodes` and `Connections`, then a line `src->dst start TIME size BYTES` for
-/// each flow, with an `id` that is not needed here. A flow of size 0 sends until it is stopped. Triggers, failures and
-/// priorities are refused, since leaving them out would simulate something else.
+/// each flow, with an `id` of its own that is not needed here. A flow of size 0 sends until it is stopped. Triggers, failures,
+/// priorities and connections that share an id are refused, since leaving them out would simulate something else. So is
+/// another number of nodes than the network has, as in htsim.
 pub(super) fn parse(text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, ListError> {
-    let (mut header, mut flows) = (Header::default(), Flows::new(rules));
+    let mut header = Header { hosts: rules.hosts as u64, ..Header::default() };
+    let (mut flows, mut lines_of_ids) = (Flows::new(rules), BTreeMap::new());
     for (line, content) in (1..).zip(text.lines().map(str::trim)) {
         if content.is_empty() || content.starts_with('#') {
             continue;
@@ -62,7 +76,17 @@ pub(super) fn parse(text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, Lis
             continue;
         }
         match words[0].split_once("->") {
-            Some(ends) => flows.push(connection(line, ends, &words[1..], &header, rules)?)?,
+            Some(ends) => {
+                let (flow, id) = connection(line, ends, &words[1..], &header, rules)?;
+                // The id 0 stands for none.
+                if let Some(id) = id.filter(|&id| id > 0)
+                    && let Some(other) = lines_of_ids.insert(id, line)
+                {
+                    let problem = "connections that share an id are one to htsim, with a message each; give each its own id, or none";
+                    return fail(line, format!("id: {id} is that of line {other} too: {problem}"));
+                }
+                flows.push(flow)?;
+            }
             None if matches!(words[0], "trigger" | "failure") => return fail(line, refusal(words[0])),
             None => return fail(line, format!("{:?} is no connection; {FORM}", words[0])),
         }
@@ -76,13 +100,14 @@ pub(super) fn parse(text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, Lis
     }
 }
 
+/// Reads a connection. Returns its id too, if it has one.
 fn connection(
     line: usize,
     (src, dst): (&str, &str),
     words: &[&str],
     header: &Header,
     rules: ListRules,
-) -> Result<ListedFlow, ListError> {
+) -> Result<(ListedFlow, Option<u64>), ListError> {
     for (name, host) in [("src", src), ("dst", dst)] {
         match (host.parse::<u64>(), header.nodes) {
             (Err(_), _) => return fail(line, format!("{name}: {host:?} is no number of a host; {FORM}")),
@@ -121,7 +146,7 @@ fn connection(
     let Some(start) = start else { return fail(line, format!("has no start; {FORM}")) };
     let Some(size) = size else { return fail(line, format!("has no size; {FORM}")) };
     let size = (size > Bytes::ZERO).then_some(size);
-    Ok(ListedFlow { line, start, src: src.into(), dst: dst.into(), size })
+    Ok((ListedFlow { line, start, src: src.into(), dst: dst.into(), size }, id))
 }
 
 fn start_of(line: usize, value: &str, unit: Option<HtsimUnit>) -> Result<Time, ListError> {

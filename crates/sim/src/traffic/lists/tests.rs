@@ -4,7 +4,7 @@ use super::*;
 use clearway_units::{Bytes, Time};
 use proptest::prelude::*;
 
-const RULES: ListRules = ListRules { most: 1_000, start_unit: None };
+const RULES: ListRules = ListRules { most: 1_000, start_unit: None, hosts: 16 };
 
 fn read(format: ListFormat, text: &str) -> Vec<ListedFlow> {
     parse_list(format, text, RULES).unwrap_or_else(|error| panic!("{}: {error}", error.line))
@@ -106,7 +106,7 @@ fn a_connection_matrix_is_read_with_its_header() {
 
 #[test]
 fn start_times_of_a_connection_matrix_need_their_unit() {
-    let text = "Nodes 2\nConnections 1\n0->1 start 5 size 1000\n";
+    let text = "Nodes 16\nConnections 1\n0->1 start 5 size 1000\n";
     assert!(
         refused(ListFormat::Htsim, text)
             .starts_with("3: start: \"5\" has no unit, and htsim's programs differ")
@@ -121,7 +121,7 @@ fn start_times_of_a_connection_matrix_need_their_unit() {
 
 #[test]
 fn what_a_connection_matrix_asks_beyond_flows_is_refused_with_the_reason() {
-    let refused = |lines: &str| refused(ListFormat::Htsim, &format!("Nodes 4\n{lines}"));
+    let refused = |lines: &str| refused(ListFormat::Htsim, &format!("Nodes 16\n{lines}"));
     assert_eq!(
         refused("0->1 id 1 trigger 2 size 5"),
         "2: trigger: a flow that starts when another ends can't be simulated; give each flow a start"
@@ -131,7 +131,7 @@ fn what_a_connection_matrix_asks_beyond_flows_is_refused_with_the_reason() {
     assert!(refused("0->1 start 0 size 5 send_done_trigger 1").starts_with("2: send_done_trigger: "));
     assert!(refused("failure switch_type AGG").contains("write it as [[fault]]"));
     assert!(refused("0->1 start 0 size 5 prio 3").starts_with("2: prio: "));
-    assert!(refused("0->4 start 0 size 5").starts_with("2: dst: 4 is beyond the 4 nodes of the file"));
+    assert!(refused("0->16 start 0 size 5").starts_with("2: dst: 16 is beyond the 16 nodes of the file"));
     assert!(refused("a->1 start 0 size 5").starts_with("2: src: \"a\" is no number of a host"));
     assert!(refused("0->1 size 5").starts_with("2: has no start"));
     assert!(refused("0->1 start 0").starts_with("2: has no size"));
@@ -151,6 +151,22 @@ fn what_a_connection_matrix_asks_beyond_flows_is_refused_with_the_reason() {
     );
     assert!(refused("hello").starts_with("2: \"hello\" is no connection"));
     assert!(refused("Nodes x").starts_with("2: Nodes: \"x\" is no number"));
+    assert_eq!(
+        refused("Nodes 15"),
+        "2: Nodes: 15, but the network has 16 hosts; correct the number or the network"
+    );
+}
+
+#[test]
+fn connections_of_a_matrix_that_share_an_id_are_refused_and_those_without_one_are_not() {
+    let matrix = |ids: [u64; 2]| {
+        let lines = ids.map(|id| format!("0->{} id {id} start 0 size 5\n", id + 1));
+        format!("Nodes 16\nConnections 2\n{}", lines.concat())
+    };
+    assert_eq!(read(ListFormat::Htsim, &matrix([1, 2])).len(), 2);
+    assert_eq!(read(ListFormat::Htsim, &matrix([0, 0])).len(), 2);
+    let problem = refused(ListFormat::Htsim, &matrix([3, 3]));
+    assert!(problem.starts_with("4: id: 3 is that of line 3 too: "), "{problem}");
 }
 
 #[test]
