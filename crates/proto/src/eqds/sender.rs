@@ -2,9 +2,9 @@
 
 use super::attempts::Attempts;
 use super::params::{EqdsParams, QUANTUM};
-use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Sender};
-use crate::entropy::{Entropies, EntropyPolicy, Feedback, Penalties};
-use crate::numbered::{Flight, Segment};
+use crate::endpoint::{Cx, Endpoint, Env, Gauges, Sender};
+use crate::entropy::{Entropies, Feedback, Penalties};
+use crate::numbered::{Outgoing, Segment};
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::tag::Tag;
 use clearway_units::{Span, Time};
@@ -16,18 +16,7 @@ const BACKOFF_MAX: u32 = 6;
 /// The sending end of a flow. Credit counts bytes on the wire.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct EqdsSender {
-    framing: Framing,
-    policy: EntropyPolicy,
-    path_values: u16,
-    /// The paths, from the first packet on.
-    paths: Option<Entropies>,
-    flight: Flight,
-    /// The bytes that the application has written.
-    written: u64,
-    /// True once the application writes no more.
-    closed: bool,
-    /// The number of the packet that ends the flow, once it was sent.
-    last: Option<u32>,
+    out: Outgoing,
     /// The most credit that the flow has.
     window: i64,
     /// The credit from pulls. The last packet that it paid for may have cost more than there was.
@@ -59,14 +48,7 @@ impl EqdsSender {
     pub(super) fn new(params: &EqdsParams, env: &Env) -> EqdsSender {
         let window = i64::from(params.window(env.line_rate, env.network_rtt, &env.framing));
         EqdsSender {
-            framing: env.framing,
-            policy: params.paths,
-            path_values: params.path_values.get(),
-            paths: None,
-            flight: Flight::default(),
-            written: 0,
-            closed: false,
-            last: None,
+            out: Outgoing::new(env.framing, params.paths, params.path_values.get()),
             window,
             pulled_credit: 0,
             speculative_credit: window,
@@ -93,17 +75,7 @@ impl EqdsSender {
     /// Gives the sender so many packets of speculative credit.
     #[cfg(test)]
     pub(super) fn grant_speculative_credit(&mut self, packets: i64) {
-        self.speculative_credit = packets * i64::from(self.framing.wire_max());
-    }
-
-    /// Returns true if there is a packet that was never sent and for which there is room.
-    fn has_new(&self) -> bool {
-        self.flight.has_room() && (self.flight.end() < self.written || self.closed && self.last.is_none())
-    }
-
-    /// Returns true if the sender has something to send, whether it may or not.
-    fn has_data(&self) -> bool {
-        self.flight.lost() > 0 || self.has_new()
+        self.speculative_credit = packets * i64::from(self.out.framing().wire_max());
     }
 
     /// Returns true if the sender may send. Any credit pays for a packet, and speculative credit only for a new one.
@@ -111,22 +83,22 @@ impl EqdsSender {
         if self.attempts.as_ref().is_some_and(|attempts| !attempts.may_send()) {
             return false;
         }
-        if self.flight.lost() > 0 {
+        if self.out.flight.lost() > 0 {
             return self.pulled_credit > 0;
         }
-        self.has_new() && (self.pulled_credit > 0 || self.speculates && self.speculative_credit > 0)
+        self.out.has_new() && (self.pulled_credit > 0 || self.speculates && self.speculative_credit > 0)
     }
 
     /// Returns the size on the wire of all that was never sent, or the window if that is less.
     fn backlog(&self) -> i64 {
-        let left = self.written - self.flight.end();
+        let (left, framing) = (self.out.unsent(), self.out.framing());
         if left >= self.window as u64 {
             return self.window;
         }
-        let (full, payload_max) = (left as u32 / self.framing.payload_max, self.framing.payload_max);
+        let (full, payload_max) = (left as u32 / framing.payload_max, framing.payload_max);
         let rest = left as u32 % payload_max;
-        let rest_wire = if rest > 0 { self.framing.wire(rest) } else { 0 };
-        (i64::from(full) * i64::from(self.framing.wire_max()) + i64::from(rest_wire)).min(self.window)
+        let rest_wire = if rest > 0 { framing.wire(rest) } else { 0 };
+        (i64::from(full) * i64::from(framing.wire_max()) + i64::from(rest_wire)).min(self.window)
     }
 
     /// Returns the pull to which the sender wants to come, with so many bytes to send on top of what was never sent.
@@ -137,7 +109,7 @@ impl EqdsSender {
         let before = i64::from(self.target.wrapping_sub(self.pull) as i32) * quantum;
         if !self.speculates && wanted - before < quantum && self.speculative_credit > 0 {
             // Speculative credit that can't be spent any more gives way, so that the target moves on.
-            let packet = i64::from(self.framing.wire_max());
+            let packet = i64::from(self.out.framing().wire_max());
             self.waive(packet);
             wanted += packet;
         }
@@ -175,21 +147,21 @@ impl EqdsSender {
 
     /// The sender tries to send. Without pulled credit, speculative credit gives way.
     fn attempt(&mut self, reasons: u8, now: Time) {
-        let fails = self.has_data() && self.pulled_credit <= 0 && self.speculative_credit > 0;
+        let fails = self.out.has_data() && self.pulled_credit <= 0 && self.speculative_credit > 0;
         let failed = match &mut self.attempts {
             Some(attempts) => attempts.hear(reasons, fails, now),
             None => u8::from(fails),
         };
-        self.waive(i64::from(failed) * i64::from(self.framing.wire_max()));
+        self.waive(i64::from(failed) * i64::from(self.out.framing().wire_max()));
     }
 
     /// Returns true if the sender has something to send and nothing to send it for, and the receiver does not know.
     fn is_forgotten(&self) -> bool {
         let expected = self.target.wrapping_sub(self.pull) as i32;
-        self.flight.is_empty()
-            && self.has_data()
+        self.out.flight.is_empty()
+            && self.out.has_data()
             && self.pulled_credit <= 0
-            && expected < (self.framing.wire_max() / QUANTUM) as i32
+            && expected < (self.out.framing().wire_max() / QUANTUM) as i32
     }
 
     /// Lets a flow that was idle begin again.
@@ -209,14 +181,8 @@ impl EqdsSender {
     fn arm(&mut self, now: Time) {
         if self.is_finished() {
             (self.timer, self.asks) = (Time::MAX, false);
-        } else if self.timer == Time::MAX && (self.flight.waiting() > 0 || self.has_data()) {
+        } else if self.timer == Time::MAX && self.out.is_pending() {
             self.timer = now.saturating_add(self.timeout());
-        }
-    }
-
-    fn feedback(&mut self, entropy: Option<u16>, feedback: Feedback, now: Time) {
-        if let (Some(paths), Some(entropy)) = (&mut self.paths, entropy) {
-            paths.feedback(entropy, feedback, now);
         }
     }
 
@@ -232,14 +198,14 @@ impl EqdsSender {
     /// A packet of so many bytes has left. If the flow waits in the NIC's line then, and will have no credit that pays when its turn
     /// comes, that attempt fails.
     fn attempt_next(&mut self, wire: u32, now: Time) {
-        let has_more = self.has_data() && self.pulled_credit + self.speculative_credit > 0;
+        let has_more = self.out.has_data() && self.pulled_credit + self.speculative_credit > 0;
         let can_pay = self.pulled_credit > 0 || self.speculates;
         if let Some(attempts) = &mut self.attempts
             && attempts.send(wire, has_more, now)
             && !can_pay
         {
             attempts.leave();
-            self.waive(self.framing.wire_max().into());
+            self.waive(self.out.framing().wire_max().into());
         }
     }
 }
@@ -250,20 +216,20 @@ impl Endpoint for EqdsSender {
         let mut reasons = 1;
         match packet.header {
             Header::PulledAck { next, psn, pull, from, map, .. } => {
-                let base = self.flight.base();
-                let mut is_news = self.flight.arrived(psn);
-                is_news |= self.flight.arrived_in(from, map);
-                self.flight.arrived_below(next);
-                if is_news || self.flight.base() != base {
+                let base = self.out.flight.base();
+                let mut is_news = self.out.flight.arrived(psn);
+                is_news |= self.out.flight.arrived_in(from, map);
+                self.out.flight.arrived_below(next);
+                if is_news || self.out.flight.base() != base {
                     self.backoff = 0;
                 }
                 let marked = packet.flags.has(Flags::ECN_ECHO);
-                self.feedback(entropy, if marked { Feedback::Ecn } else { Feedback::Good }, now);
+                self.out.feedback(entropy, if marked { Feedback::Ecn } else { Feedback::Good }, now);
                 self.hear_pull(pull);
             }
             Header::PulledNack { psn, pull, .. } => {
-                if self.flight.lose(psn) {
-                    self.feedback(entropy, Feedback::Nack, now);
+                if self.out.flight.lose(psn) {
+                    self.out.feedback(entropy, Feedback::Nack, now);
                     self.backoff = 0;
                     reasons = 2;
                 }
@@ -280,44 +246,33 @@ impl Endpoint for EqdsSender {
         if now < self.timer {
             return;
         }
-        let (after, paths) = (self.timeout(), &mut self.paths);
-        let lost = self.flight.expire(after, now, |entropy| {
-            paths.iter_mut().for_each(|paths| paths.feedback(entropy, Feedback::Timeout, now));
-        });
+        let after = self.timeout();
+        let lost = self.out.expire(after, now);
         if lost > 0 {
             cx.stats.rare_mut().timeouts += 1;
         }
         if lost > 0 && self.attempts.is_some() {
             self.attempt(1, now);
         }
-        let waits = self.has_data() && !self.may_send();
-        let is_silent = self.flight.waiting() == 0 && self.heard.saturating_add(after) <= now;
+        let waits = self.out.has_data() && !self.may_send();
+        let is_silent = self.out.flight.waiting() == 0 && self.heard.saturating_add(after) <= now;
         if waits && (lost > 0 || is_silent) && now >= self.may_ask {
             self.asks = true;
         }
         if lost > 0 || waits && is_silent {
             self.backoff = (self.backoff + 1).min(BACKOFF_MAX);
         }
-        self.timer = match self.flight.oldest() {
-            Some(oldest) => oldest.saturating_add(self.timeout()),
-            None if self.has_data() => now.saturating_add(self.timeout()),
-            None => Time::MAX,
-        };
+        self.timer = self.out.expires_at(self.timeout(), now);
     }
 
     fn poll_control(&mut self, _: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
         if !std::mem::take(&mut self.asks) {
             return None;
         }
-        cx.stats.rare_mut().repeated_signals += 1;
         self.may_ask = cx.now.saturating_add(self.rtt);
-        let lost = i64::from(self.flight.lost()) * i64::from(self.framing.wire_max());
+        let lost = i64::from(self.out.flight.lost()) * i64::from(self.out.framing().wire_max());
         let target = self.next_target(lost);
-        // The number of a packet that has arrived: the request has none of its own.
-        let psn = self.flight.base().wrapping_sub(1);
-        let header = Header::PullRequest { psn, pull: self.pull, target };
-        let entropy = self.paths.as_mut().map(|paths| paths.next(cx.rng, cx.now));
-        Some(Packet::control(header, self.framing.wire(0), cx.now).with_tag(Tag { lane: 0, entropy }))
+        Some(self.out.request(self.pull, target, cx))
     }
 
     fn next_timeout(&self) -> Time {
@@ -325,7 +280,7 @@ impl Endpoint for EqdsSender {
     }
 
     fn is_finished(&self) -> bool {
-        self.last.is_some() && self.flight.is_empty()
+        self.out.is_finished()
     }
 
     fn gauges(&self) -> Gauges {
@@ -343,64 +298,47 @@ impl Sender for EqdsSender {
         if !self.may_send() {
             return None;
         }
-        let paths = self.paths.get_or_insert_with(|| {
-            let packets = self.window / i64::from(self.framing.wire_max());
-            let paths = Entropies::new(self.policy, self.path_values, cx.rng);
-            paths.with_penalties(Penalties::EQDS).with_first_window(packets as u64)
-        });
-        let entropy = paths.next(cx.rng, cx.now);
-        let Segment { psn, offset, len, again } = match self.flight.send_lost(entropy, cx.now) {
-            Some(segment) => segment,
-            None => {
-                let left = self.written - self.flight.end();
-                self.flight.send(left.min(self.framing.payload_max.into()) as u32, entropy, cx.now)
-            }
+        let (window, full) = (self.window, i64::from(self.out.framing().wire_max()));
+        let begin = |paths: Entropies| {
+            paths.with_penalties(Penalties::EQDS).with_first_window((window / full) as u64)
         };
-        if !again && self.closed && self.flight.end() == self.written {
-            self.last = Some(psn);
-        }
-        let (wire, repeats) = (self.framing.wire(len), again && len > 0);
+        let (segment, entropy) = self.out.send(true, begin, cx);
+        let Segment { psn, offset, len, again } = segment;
+        let wire = self.out.framing().wire(len);
         self.spend(wire);
-        cx.stats.data_packets += 1;
-        if repeats {
-            cx.stats.rare_mut().retransmits += 1;
-        }
         self.arm(cx.now);
         let target = self.next_target(0);
         self.attempt_next(wire, cx.now);
-        let asks = again || self.pulled_credit < 0 || !self.has_new();
+        let asks = again || self.pulled_credit < 0 || !self.out.has_new();
         let header = Header::PulledData { offset, psn, pull: self.pull, target };
-        let flags = Flags::NONE
-            .with_if(self.last == Some(psn), Flags::LAST)
-            .with_if(asks, Flags::EMPTY)
-            .with_if(repeats, Flags::RETRANSMIT);
+        let flags = self.out.flags(&segment).with_if(asks, Flags::EMPTY);
         let packet = Packet::data(header, len, wire, cx.now).with_flags(flags);
         Some(packet.with_tag(Tag { lane: 0, entropy: Some(entropy) }))
     }
 
     fn remaining(&self) -> u64 {
-        self.written - self.flight.acknowledged()
+        self.out.remaining()
     }
 
     fn write(&mut self, bytes: u64, cx: &mut Cx<'_>) {
-        self.written += bytes;
+        self.out.write(bytes);
         self.wake();
         self.arm(cx.now);
     }
 
     fn close(&mut self, cx: &mut Cx<'_>) {
-        self.closed = true;
+        self.out.close();
         self.wake();
         self.arm(cx.now);
     }
 
     fn truncate(&mut self, cx: &mut Cx<'_>) -> u64 {
-        self.written = self.flight.end();
+        let bytes = self.out.truncate();
         self.close(cx);
-        self.written
+        bytes
     }
 
     fn acknowledged(&self) -> u64 {
-        self.flight.acknowledged()
+        self.out.flight.acknowledged()
     }
 }

@@ -2,9 +2,9 @@
 
 use super::params::NdpParams;
 use super::parking::PARKED;
-use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Sender};
-use crate::entropy::{Entropies, EntropyPolicy, Feedback};
-use crate::numbered::{Flight, Segment};
+use crate::endpoint::{Cx, Endpoint, Env, Gauges, Sender};
+use crate::entropy::Feedback;
+use crate::numbered::{Outgoing, Segment};
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::tag::Tag;
 use clearway_units::{Span, Time};
@@ -20,20 +20,9 @@ const JUDGED: u32 = 12;
 /// The sending end of a flow.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct NdpSender {
-    framing: Framing,
+    out: Outgoing,
     /// True if each packet has the size of a full one on the wire.
     full_frames: bool,
-    policy: EntropyPolicy,
-    path_values: u16,
-    /// The paths, from the first packet on.
-    paths: Option<Entropies>,
-    flight: Flight,
-    /// The bytes that the application has written.
-    written: u64,
-    /// True once the application writes no more.
-    closed: bool,
-    /// The number of the packet that ends the flow, once it was sent.
-    last: Option<u32>,
     /// The packets in the first window.
     window: u32,
     /// The packets of the first window that have not been sent. It is for new packets alone: one that is sent again takes a
@@ -91,15 +80,8 @@ impl NdpSender {
         let window = params.window(env.path_rate, env.base_rtt, &env.framing);
         let floor = params.rto_min.or(env.base_rtt.saturating_mul(10)).max(Span::from_ns(1));
         NdpSender {
-            framing: env.framing,
+            out: Outgoing::new(env.framing, params.paths, params.path_values.get()),
             full_frames: params.full_frames,
-            policy: params.paths,
-            path_values: params.path_values.get(),
-            paths: None,
-            flight: Flight::default(),
-            written: 0,
-            closed: false,
-            last: None,
             window,
             unasked: window,
             budget: 0,
@@ -116,19 +98,9 @@ impl NdpSender {
         }
     }
 
-    /// Returns true if the sender has a new packet to send, whether it may or not.
-    fn has_new(&self) -> bool {
-        self.flight.has_room() && (self.flight.end() < self.written || self.closed && self.last.is_none())
-    }
-
-    /// Returns true if the sender has something to send, whether it may or not.
-    fn has_data(&self) -> bool {
-        self.flight.lost() > 0 || self.has_new()
-    }
-
     /// Returns true if the sender has something to send, and may.
     fn may_send(&self) -> bool {
-        self.budget > 0 && self.has_data() || self.unasked > 0 && self.has_new()
+        self.budget > 0 && self.out.has_data() || self.unasked > 0 && self.out.has_new()
     }
 
     fn timeout(&self) -> Span {
@@ -139,7 +111,7 @@ impl NdpSender {
     fn arm(&mut self, now: Time) {
         if self.is_finished() {
             (self.timer, self.asks) = (Time::MAX, false);
-        } else if self.timer == Time::MAX && (self.flight.waiting() > 0 || self.has_data()) {
+        } else if self.timer == Time::MAX && self.out.is_pending() {
             self.timer = now.saturating_add(self.timeout());
         }
     }
@@ -162,9 +134,7 @@ impl NdpSender {
 
     /// An answer tells what became of a packet.
     fn answer(&mut self, entropy: Option<u16>, feedback: Feedback, now: Time) {
-        if let (Some(paths), Some(entropy)) = (&mut self.paths, entropy) {
-            paths.feedback(entropy, feedback, now);
-        }
+        self.out.feedback(entropy, feedback, now);
         let is_whole = matches!(feedback, Feedback::Good | Feedback::Ecn);
         self.answers = self.answers << 1 | u16::from(is_whole);
         self.answered = (self.answered + 1).min(JUDGED);
@@ -173,13 +143,13 @@ impl NdpSender {
     /// A packet came back. It is sent again at once if no pull is to be expected, or if its path was worse than others; else it
     /// takes a pull that others earn.
     fn bounce(&mut self, psn: u32, entropy: Option<u16>, now: Time) {
-        if !self.flight.lose(psn) {
+        if !self.out.flight.lose(psn) {
             return;
         }
         self.answer(entropy, Feedback::Bounce, now);
         let whole = (self.answers & ((1 << JUDGED) - 1)).count_ones();
         let is_path = whole * 3 >= self.answered;
-        let is_alone = self.flight.waiting() == 0 && self.expected <= 0;
+        let is_alone = self.out.flight.waiting() == 0 && self.expected <= 0;
         if is_path || is_alone {
             self.grant(1);
         } else {
@@ -198,7 +168,8 @@ impl NdpSender {
     }
 
     fn size(&self, len: u32) -> u32 {
-        if self.full_frames { self.framing.wire_max() } else { self.framing.wire(len) }
+        let framing = self.out.framing();
+        if self.full_frames { framing.wire_max() } else { framing.wire(len) }
     }
 }
 
@@ -207,19 +178,19 @@ impl Endpoint for NdpSender {
         let (now, entropy) = (cx.now, packet.tag().entropy);
         match packet.header {
             Header::PulledAck { next, psn, pull, .. } => {
-                let rtt = self.flight.round_trip(psn, now);
-                if self.flight.arrived(psn) {
+                let rtt = self.out.flight.round_trip(psn, now);
+                if self.out.flight.arrived(psn) {
                     rtt.into_iter().for_each(|rtt| self.rtt.sample(rtt));
                     let marked = packet.flags.has(Flags::ECN_ECHO);
                     self.answer(entropy, if marked { Feedback::Ecn } else { Feedback::Good }, now);
                     self.expected += i32::from(!packet.flags.has(PARKED));
                     self.backoff = 0;
                 }
-                self.flight.arrived_below(next);
+                self.out.flight.arrived_below(next);
                 self.pull(pull);
             }
             Header::PulledNack { psn, pull, .. } => {
-                if self.flight.lose(psn) {
+                if self.out.flight.lose(psn) {
                     self.answer(entropy, Feedback::Nack, now);
                     self.expected += i32::from(!packet.flags.has(PARKED));
                     self.backoff = 0;
@@ -242,11 +213,9 @@ impl Endpoint for NdpSender {
             return;
         }
         self.timer = Time::MAX;
-        let (after, paths) = (self.timeout(), &mut self.paths);
-        let lost = self.flight.expire(after, now, |entropy| {
-            paths.iter_mut().for_each(|paths| paths.feedback(entropy, Feedback::Timeout, now));
-        });
-        let waits = self.flight.waiting() == 0 && !self.may_send() && self.has_data();
+        let after = self.timeout();
+        let lost = self.out.expire(after, now);
+        let waits = self.out.flight.waiting() == 0 && !self.may_send() && self.out.has_data();
         if lost > 0 {
             cx.stats.rare_mut().timeouts += 1;
             self.backoff = (self.backoff + 1).min(BACKOFF_MAX);
@@ -256,23 +225,14 @@ impl Endpoint for NdpSender {
             self.break_silence();
             self.backoff = (self.backoff + 1).min(BACKOFF_MAX);
         }
-        self.timer = match self.flight.oldest() {
-            Some(oldest) => oldest.saturating_add(self.timeout()),
-            None if self.has_data() => now.saturating_add(self.timeout()),
-            None => Time::MAX,
-        };
+        self.timer = self.out.expires_at(self.timeout(), now);
     }
 
     fn poll_control(&mut self, _: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
         if !std::mem::take(&mut self.asks) {
             return None;
         }
-        cx.stats.rare_mut().repeated_signals += 1;
-        // The number of a packet that has arrived: the question has none of its own.
-        let psn = self.flight.base().wrapping_sub(1);
-        let header = Header::PullRequest { psn, pull: self.pulled, target: self.pulled };
-        let entropy = self.paths.as_mut().map(|paths| paths.next(cx.rng, cx.now));
-        Some(Packet::control(header, self.framing.wire(0), cx.now).with_tag(Tag { lane: 0, entropy }))
+        Some(self.out.request(self.pulled, self.pulled, cx))
     }
 
     fn next_timeout(&self) -> Time {
@@ -280,7 +240,7 @@ impl Endpoint for NdpSender {
     }
 
     fn is_finished(&self) -> bool {
-        self.last.is_some() && self.flight.is_empty()
+        self.out.is_finished()
     }
 
     fn gauges(&self) -> Gauges {
@@ -298,61 +258,41 @@ impl Sender for NdpSender {
         if !self.wants_transmit(cx.now) {
             return None;
         }
-        let paths = self.paths.get_or_insert_with(|| {
-            let paths = Entropies::new(self.policy, self.path_values, cx.rng);
-            paths.with_first_window(self.window.into())
-        });
-        let entropy = paths.next(cx.rng, cx.now);
-        let lost = (self.budget > 0).then(|| self.flight.send_lost(entropy, cx.now)).flatten();
-        let Segment { psn, offset, len, again } = match lost {
-            Some(segment) => segment,
-            None => {
-                let left = self.written - self.flight.end();
-                self.flight.send(left.min(self.framing.payload_max.into()) as u32, entropy, cx.now)
-            }
-        };
-        if again || self.unasked == 0 {
+        let window = self.window.into();
+        let (segment, entropy) = self.out.send(self.budget > 0, |paths| paths.with_first_window(window), cx);
+        if segment.again || self.unasked == 0 {
             self.budget -= 1;
         } else {
             self.unasked -= 1;
         }
-        if !again && self.closed && self.flight.end() == self.written {
-            self.last = Some(psn);
-        }
-        let repeats = again && len > 0;
-        cx.stats.data_packets += 1;
-        if repeats {
-            cx.stats.rare_mut().retransmits += 1;
-        }
         self.arm(cx.now);
+        let Segment { psn, offset, len, .. } = segment;
         let header = Header::PulledData { offset, psn, pull: self.pulled, target: self.pulled };
-        let packet = Packet::data(header, len, self.size(len), cx.now);
-        let flags =
-            Flags::NONE.with_if(self.last == Some(psn), Flags::LAST).with_if(repeats, Flags::RETRANSMIT);
-        Some(packet.with_flags(flags).with_tag(Tag { lane: 0, entropy: Some(entropy) }))
+        let packet = Packet::data(header, len, self.size(len), cx.now).with_flags(self.out.flags(&segment));
+        Some(packet.with_tag(Tag { lane: 0, entropy: Some(entropy) }))
     }
 
     fn remaining(&self) -> u64 {
-        self.written - self.flight.acknowledged()
+        self.out.remaining()
     }
 
     fn write(&mut self, bytes: u64, cx: &mut Cx<'_>) {
-        self.written += bytes;
+        self.out.write(bytes);
         self.arm(cx.now);
     }
 
     fn close(&mut self, cx: &mut Cx<'_>) {
-        self.closed = true;
+        self.out.close();
         self.arm(cx.now);
     }
 
     fn truncate(&mut self, cx: &mut Cx<'_>) -> u64 {
-        self.written = self.flight.end();
+        let bytes = self.out.truncate();
         self.close(cx);
-        self.written
+        bytes
     }
 
     fn acknowledged(&self) -> u64 {
-        self.flight.acknowledged()
+        self.out.flight.acknowledged()
     }
 }

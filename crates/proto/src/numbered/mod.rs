@@ -3,6 +3,7 @@
 //!
 //! | part | place | purpose |
 //! |---|---|---|
+//! | [`Outgoing`] | sender | what the application writes, as packets, and the paths that these take |
 //! | [`Flight`] | sender | the packets that are not known to have arrived, and which of them are lost |
 //! | [`Arrivals`] | receiver | the packets that have arrived, and how far that is without a gap |
 //! | [`NumberedReceiver`] | receiver | the receiving end: it acknowledges, and asks for what was cut |
@@ -13,6 +14,7 @@
 
 mod arrivals;
 mod flight;
+mod outgoing;
 mod receiver;
 mod table;
 #[cfg(test)]
@@ -22,6 +24,7 @@ use crate::tag::Tag;
 
 pub use arrivals::{Arrivals, Arrived};
 pub use flight::{Flight, Segment};
+pub use outgoing::Outgoing;
 pub use receiver::NumberedReceiver;
 pub use table::FlowTable;
 
