@@ -12,7 +12,7 @@ from conftest import SMALL, Cli
 from rich.console import Console
 
 import clearway
-from clearway.command.threads import AUTO, CUT_COST, WINDOW_S, automatic, gain, runs_beside
+from clearway.command.threads import AUTO, BLOCKS_GAIN, CUT_COST, WINDOW_S, automatic, gain, runs_beside
 from clearway.runner import load_scenario
 
 #: The example of 20,000 flows, whose estimate is 25 seconds.
@@ -156,12 +156,33 @@ def test_a_short_run_and_one_that_cannot_be_cut_take_one_thread_by_themselves() 
 def test_the_expected_gain_is_that_of_the_heaviest_part_and_of_the_windows() -> None:
     cut = load_scenario(WEBSEARCH).partition(2)
     assert cut["loads"] == pytest.approx([0.5, 0.5], abs=0.01)
-    assert gain(100.0, 0.0, cut) == pytest.approx(1 / (0.5 * CUT_COST), rel=0.02)
+    assert gain(100.0, 0.0, cut, False) == pytest.approx(1 / (0.5 * CUT_COST), rel=0.02)
     width_s = cut["width_s"]
     assert width_s is not None
     windows = 1_000_000
     half = 100.0 * max(cut["loads"]) * CUT_COST
-    assert gain(100.0, windows * width_s, cut) == pytest.approx(100 / (half + windows * WINDOW_S))
+    assert gain(100.0, windows * width_s, cut, False) == pytest.approx(100 / (half + windows * WINDOW_S))
+
+
+def test_threads_are_compared_with_one_that_goes_through_blocks_where_there_are_blocks() -> None:
+    large = """
+        transport = "uec-nscc"
+        stop = "10 ms"
+        [topology]
+        kind = "fat-tree"
+        k = 16
+        rate = "400 Gbps"
+        [[traffic]]
+        kind = "permutation"
+    """
+    blocks, parts = (load_scenario(large).partition(threads) for threads in (1, 2))
+    assert (blocks["parts"], parts["parts"], parts["blocks"]) == (1, 2, 1)
+    assert blocks["blocks"] > 1
+    assert load_scenario(WEBSEARCH).partition(1)["blocks"] == 1
+    assert gain(100.0, 0.0, parts, True) == pytest.approx(gain(100.0, 0.0, parts, False) / BLOCKS_GAIN)
+    line = automatic(load_scenario(large), lambda: 2)[1]
+    assert line is not None
+    assert f"about {1 / (0.5 * CUT_COST * BLOCKS_GAIN):.1f} times as fast" in line
 
 
 def test_a_word_that_is_no_number_of_threads_is_refused_in_a_line(cli: Cli, small: Path) -> None:
