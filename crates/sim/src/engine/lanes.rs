@@ -115,10 +115,13 @@ mod vectors {
             && other != f64::END
         {
             let other = _mm_set1_pd(other);
-            for (before, lanes) in before.iter_mut().zip(lanes) {
+            // Written out: iterators over both are a call where the compiler does not inline them.
+            for chunk in 0..USED {
+                let [a, b, c, d, e, f, g, h] = lanes[chunk];
+                let pairs = [_mm_setr_pd(a, b), _mm_setr_pd(c, d), _mm_setr_pd(e, f), _mm_setr_pd(g, h)];
                 for pair in 0..CHUNK / 2 {
-                    let is_before = _mm_cmplt_pd(other, _mm_setr_pd(lanes[2 * pair], lanes[2 * pair + 1]));
-                    before[pair] = _mm_sub_epi64(before[pair], _mm_castpd_si128(is_before));
+                    let is_before = _mm_castpd_si128(_mm_cmplt_pd(other, pairs[pair]));
+                    before[chunk][pair] = _mm_sub_epi64(before[chunk][pair], is_before);
                 }
             }
         }
