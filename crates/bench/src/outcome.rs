@@ -95,11 +95,16 @@ pub fn of_scenario(
     let overrides = Overrides { transport, set: pairs.collect::<Result<_, _>>()?, ..Overrides::default() };
     let scenario = Scenario::load(path, &overrides).map_err(|error| error.to_string())?;
     let model = &scenario.model;
-    let partition = match is_whole {
+    measure(model, &on_one_thread(model, is_whole), [None, None], frames).map_err(|error| error.to_string())
+}
+
+/// Returns the partition of a model for one thread, which goes through blocks in turn where these gain, unless `is_whole`
+/// forbids it.
+fn on_one_thread(model: &Model, is_whole: bool) -> Partition {
+    match is_whole {
         true => Partition::whole(model),
         false => Partition::one(model),
-    };
-    measure(model, &partition, [None, None], frames).map_err(|error| error.to_string())
+    }
 }
 
 /// Runs the bare loop of a model.
@@ -206,6 +211,15 @@ impl Spool for Folder {
 mod tests {
     use super::*;
 
+    /// Lets a function read a scenario file with this text.
+    fn with_file<T>(name: &str, text: &str, read: impl FnOnce(&Path) -> T) -> T {
+        let path = std::env::temp_dir().join(format!("clearway-bench-{}-{name}.toml", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        let found = read(&path);
+        std::fs::remove_file(&path).unwrap();
+        found
+    }
+
     /// Two hosts under a switch, of which one sends 1 MB, or for ever.
     fn outcome(size: &str) -> Outcome {
         let text = format!(
@@ -213,12 +227,23 @@ mod tests {
              delay = \"1 us\"\n[[traffic]]\nname = \"flow\"\nkind = \"flows\"\n\
              list = [{{ src = \"h0\", dst = \"h1\"{size} }}]\n"
         );
-        let path =
-            std::env::temp_dir().join(format!("clearway-bench-{}-{}.toml", std::process::id(), size.len()));
-        std::fs::write(&path, text).unwrap();
-        let outcome = of_scenario(&path, None, &[], None);
-        std::fs::remove_file(&path).unwrap();
-        outcome.unwrap()
+        with_file(&size.len().to_string(), &text, |path| of_scenario(path, None, &[], false, None)).unwrap()
+    }
+
+    #[test]
+    fn a_scenario_is_gone_through_as_a_whole_or_in_blocks_with_the_same_results() {
+        let text = "transport = \"uec-nscc\"\nstop = \"20 us\"\n[topology]\nkind = \"fat-tree\"\nk = 8\n\
+                    rate = \"400 Gbps\"\n[[traffic]]\nname = \"flows\"\nkind = \"permutation\"\n";
+        with_file("blocks", text, |path| {
+            let scenario = Scenario::load(path, &Overrides::default()).unwrap();
+            assert_eq!(
+                [true, false].map(|is_whole| on_one_thread(&scenario.model, is_whole).blocks()),
+                [1, 2]
+            );
+            let hashes =
+                [true, false].map(|is_whole| of_scenario(path, None, &[], is_whole, None).unwrap().hash);
+            assert!(hashes[0].is_some() && hashes[0] == hashes[1]);
+        });
     }
 
     #[test]

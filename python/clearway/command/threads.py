@@ -143,8 +143,8 @@ def automatic(scenario: _clearway.Scenario, idle_now: Callable[[], int]) -> tupl
 
 
 def gain(cpu_s: float, simulated_s: float, cut: _clearway._Partition, is_in_blocks: bool) -> float:
-    """The expected elapsed time of an uncut network, divided by that of a cut one. With `is_in_blocks` the thread of the
-    uncut one goes through it block by block.
+    """The expected elapsed time of an uncut network, through which one thread perhaps goes block by block, divided by
+    that of a cut one.
     """
     width_s = cut["width_s"]
     windows = simulated_s / width_s if width_s else 0.0
