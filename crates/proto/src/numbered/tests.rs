@@ -1,5 +1,6 @@
 use super::*;
 use crate::endpoint::{Cx, Endpoint, Framing, Receiver};
+use crate::entropy::EntropyPolicy;
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::{Entity, Rng, Stats, Tag};
 use clearway_units::{Span, Time};
@@ -213,4 +214,48 @@ fn the_place_of_a_flow_that_was_retired_is_its_own_until_it_is_free() {
     table.free(0);
     table.add(9, 'c');
     assert_eq!((*table.value(0), table.place(9)), ('c', Some(0)));
+}
+
+/// A flow over eight paths, of which those with bad feedback are passed over, with these bytes written and no more to come.
+fn outgoing(bytes: u64) -> Outgoing {
+    let mut outgoing = Outgoing::new(Framing::ETHERNET, EntropyPolicy::Bitmap, 8);
+    outgoing.write(bytes);
+    outgoing.close();
+    outgoing
+}
+
+#[test]
+fn a_packet_that_is_sent_again_repeats_data_unless_it_has_none() {
+    for (bytes, repeats) in [(100, 1), (0, 0)] {
+        let (mut outgoing, mut rng) = (outgoing(bytes), Rng::stream(1, Entity::Sender, 0));
+        let mut stats = Stats::default();
+        let mut cx = Cx { now: at(0), rng: &mut rng, stats: &mut stats };
+        let (first, _) = outgoing.send(true, |paths| paths, &mut cx);
+        assert_eq!(outgoing.flags(&first), Flags::LAST);
+        assert!(outgoing.flight.lose(0) && outgoing.has_data() && !outgoing.has_new());
+        let (again, _) = outgoing.send(true, |paths| paths, &mut cx);
+        assert_eq!(again, Segment { again: true, ..first });
+        assert_eq!(outgoing.flags(&again).has(Flags::RETRANSMIT), bytes > 0);
+        assert!(outgoing.flags(&again).has(Flags::LAST));
+        assert_eq!((stats.data_packets, stats.rare().retransmits), (2, repeats));
+        assert!(outgoing.flight.arrived(0) && outgoing.is_finished());
+    }
+}
+
+#[test]
+fn the_path_of_a_packet_of_which_nothing_is_heard_is_passed_over_then() {
+    let (mut outgoing, mut rng) = (outgoing(100_000), Rng::stream(1, Entity::Sender, 0));
+    let mut stats = Stats::default();
+    let mut cx = Cx { now: at(0), rng: &mut rng, stats: &mut stats };
+    let (_, silent) = outgoing.send(true, |paths| paths, &mut cx);
+    assert_eq!(outgoing.expires_at(Span::from_us(9), at(0)), at(9));
+    assert_eq!(outgoing.expire(Span::from_us(9), at(9)), 1);
+    cx.now = at(9);
+    // The rest of the first round over all values, and the second one.
+    let mut next: Vec<u16> = (0..14).map(|_| outgoing.send(false, |paths| paths, &mut cx).1).collect();
+    next.sort_unstable();
+    let (pairs, rest) = next.as_chunks::<2>();
+    assert!(rest.is_empty() && pairs.iter().all(|[one, other]| one == other && *one != silent), "{next:?}");
+    next.dedup();
+    assert_eq!(next.len(), 7, "all others are taken twice");
 }
