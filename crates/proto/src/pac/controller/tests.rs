@@ -322,10 +322,12 @@ fn with_answers_a_release_without_an_answer_is_settled_in_time() {
 fn patience_of_itself_counts_the_least_round_trip_of_a_flow_only_if_told_to_and_only_where_one_was_measured()
 {
     for (patience_measured, round_trip) in [(false, 100), (true, 40)] {
-        let (correction, patience) = (Correction::Answers, Auto::Auto);
-        let mut bench = Bench::new(PacConfig { correction, patience, patience_measured, ..CONFIG });
+        let (correction, patience, rtt_method) = (Correction::Answers, Auto::Auto, RttMethod::Timestamps);
+        let mut bench =
+            Bench::new(PacConfig { correction, patience, patience_measured, rtt_method, ..CONFIG });
         bench.at_us(10).ack(1, 1).released();
-        bench.at_us(50).answer(1, 2, 10).at_us(400).answer(1, 3, 10);
+        // The second round trip is longer, and with it the smoothed one.
+        bench.at_us(50).answer(1, 2, 10).at_us(200).answer(1, 3, 10);
         for (at, flow, number, round_trip) in [(1000, 1, 3, round_trip), (2000, 2, 2, 100)] {
             bench.at_us(at).ack(flow, number).released();
             // The line needs 24 us for the traffic of the release.
