@@ -40,6 +40,10 @@ declare! {
             /// The round-trip time of an idle network, and of a flow before its first measurement.
             rtt_initial = "1 ms" from "our choice: Linux's timestamps count milliseconds",
             interval_min = "500 us" from "our choice: an idle host wakes up in less",
+            /// The time after a release by which its traffic has arrived or never will, even if no later release is answered,
+            /// with `correction = "answers"`. `auto`: twice the least round-trip time of the flow so far, or `rtt_initial` before
+            /// the first measurement, plus 1.5 times what the line needs for the traffic in flight.
+            patience,
             stall = "16" from "our choice: a busy host may be silent for milliseconds",
             /// The congestion window with which the senders' kernels start, in segments, of which `first_trigger` is
             /// made.
@@ -68,6 +72,7 @@ impl PacEnv {
         AgentEnv {
             line_rate: self.line_rate,
             framing,
+            // A host does not know it, so PAC's patience goes by what it measures.
             network_rtt: Span::ZERO,
             oversubscription: 1.0,
             rng: Rng::stream(0, Entity::Agent, 0),

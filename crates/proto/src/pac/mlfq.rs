@@ -20,27 +20,67 @@ choice! {
 /// arrival. Items of a flow keep their order.
 ///
 /// A flow starts at level 0, which has the highest priority, and sinks as it grows. All its items are at one level.
+///
+/// Each flow knows its own places among the turns, so that nothing here goes over those of other flows, however many
+/// wait.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Mlfq<T> {
-    /// The flows with items, by level, in the order in which they are served.
-    turns: Vec<VecDeque<u32>>,
+    turns: Turns,
     flows: BTreeMap<u32, Flow<T>>,
     /// The size, in bytes, above which a flow leaves level 0; it leaves level `n` above `demotion << n`.
     demotion: u64,
-    discipline: Discipline,
     len: usize,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Flow<T> {
     items: VecDeque<T>,
+    /// The numbers of its turns, in ascending order.
+    turns: VecDeque<u64>,
     level: usize,
     size: u64,
 }
 
 impl<T> Flow<T> {
     fn new() -> Flow<T> {
-        Flow { items: VecDeque::new(), level: 0, size: 0 }
+        Flow { items: VecDeque::new(), turns: VecDeque::new(), level: 0, size: 0 }
+    }
+}
+
+/// The order in which flows are served.
+#[derive(Debug, Serialize, Deserialize)]
+struct Turns {
+    /// The flows with items, by level and by the numbers of their turns, the least of which is served first.
+    levels: Vec<BTreeMap<u64, u32>>,
+    /// The number of the next turn.
+    next: u64,
+    discipline: Discipline,
+}
+
+impl Turns {
+    /// Gives a flow the turns that its items need at its level: at most one in round robin, else one for each item.
+    /// Turns are taken from its end, and come behind all others.
+    fn set<T>(&mut self, flow: u32, state: &mut Flow<T>) {
+        let level = &mut self.levels[state.level];
+        let count = match self.discipline {
+            Discipline::RoundRobin => state.items.len().min(1),
+            Discipline::Fifo => state.items.len(),
+        };
+        while state.turns.len() < count {
+            level.insert(self.next, flow);
+            state.turns.push_back(self.next);
+            self.next += 1;
+        }
+        for turn in state.turns.drain(count..) {
+            level.remove(&turn);
+        }
+    }
+
+    /// Takes all turns of a flow at its level.
+    fn take<T>(&mut self, state: &mut Flow<T>) {
+        for turn in state.turns.drain(..) {
+            self.levels[state.level].remove(&turn);
+        }
     }
 }
 
@@ -48,8 +88,8 @@ impl<T> Mlfq<T> {
     /// Makes an empty queue. A flow leaves level 0 when its size exceeds `demotion` bytes, level 1 at twice that, and
     /// so on.
     pub fn new(levels: usize, demotion: u64, discipline: Discipline) -> Mlfq<T> {
-        let turns = (0..levels.max(1)).map(|_| VecDeque::new()).collect();
-        Mlfq { turns, flows: BTreeMap::new(), demotion, discipline, len: 0 }
+        let levels = (0..levels.max(1)).map(|_| BTreeMap::new()).collect();
+        Mlfq { turns: Turns { levels, next: 0, discipline }, flows: BTreeMap::new(), demotion, len: 0 }
     }
 
     /// Returns the number of items.
@@ -70,16 +110,14 @@ impl<T> Mlfq<T> {
     /// Adds an item at the end of a flow's queue.
     pub fn push(&mut self, flow: u32, item: T) {
         let state = self.flows.entry(flow).or_insert_with(Flow::new);
-        if state.items.is_empty() || self.discipline == Discipline::Fifo {
-            self.turns[state.level].push_back(flow);
-        }
         state.items.push_back(item);
         self.len += 1;
+        self.turns.set(flow, state);
     }
 
     /// Returns the flow to be served next.
     pub fn turn(&self) -> Option<u32> {
-        self.turns.iter().find_map(|turns| turns.front().copied())
+        self.turns.levels.iter().find_map(|level| level.first_key_value().map(|(_, flow)| *flow))
     }
 
     /// Returns the first item of a flow.
@@ -96,18 +134,16 @@ impl<T> Mlfq<T> {
     pub fn pop(&mut self, flow: u32) -> Option<T> {
         let state = self.flows.get_mut(&flow)?;
         let item = state.items.pop_front()?;
-        let (level, more) = (state.level, !state.items.is_empty());
-        self.leave_turn(flow, level);
-        if more && self.discipline == Discipline::RoundRobin {
-            self.turns[level].push_back(flow);
-        }
+        let turn = state.turns.pop_front().expect("a flow with items has a turn");
+        self.turns.levels[state.level].remove(&turn);
         self.len -= 1;
+        self.turns.set(flow, state);
         Some(item)
     }
 
     /// Adds bytes to a flow's size. The flow may sink to a lower level, and its items with it.
     pub fn grow(&mut self, flow: u32, bytes: u64) {
-        let levels = self.turns.len();
+        let levels = self.turns.levels.len();
         let state = self.flows.entry(flow).or_insert_with(Flow::new);
         state.size += bytes;
         let mut level = state.level;
@@ -130,53 +166,25 @@ impl<T> Mlfq<T> {
         let Some(state) = self.flows.get_mut(&flow) else { return };
         let before = state.items.len();
         edit(&mut state.items);
-        let (level, after) = (state.level, state.items.len());
-        self.len = self.len - before + after;
-        self.set_turns(flow, level, self.turns_of(before), self.turns_of(after));
+        self.len = self.len - before + state.items.len();
+        self.turns.set(flow, state);
     }
 
     /// Removes a flow and returns its items.
     pub fn remove(&mut self, flow: u32) -> VecDeque<T> {
-        let Some(state) = self.flows.remove(&flow) else { return VecDeque::new() };
-        self.set_turns(flow, state.level, self.turns_of(state.items.len()), 0);
+        let Some(mut state) = self.flows.remove(&flow) else { return VecDeque::new() };
+        self.turns.take(&mut state);
         self.len -= state.items.len();
         state.items
     }
 
     fn set_level(&mut self, flow: u32, level: usize) {
         let Some(state) = self.flows.get_mut(&flow) else { return };
-        let old = std::mem::replace(&mut state.level, level);
-        if old != level {
-            let turns = self.turns_of(self.flows[&flow].items.len());
-            self.set_turns(flow, old, turns, 0);
-            self.set_turns(flow, level, 0, turns);
+        if state.level != level {
+            self.turns.take(state);
+            state.level = level;
+            self.turns.set(flow, state);
         }
-    }
-
-    /// Returns the number of entries in `turns` of a flow with this many items: at most one in round robin, else one
-    /// for each item.
-    fn turns_of(&self, items: usize) -> usize {
-        match self.discipline {
-            Discipline::RoundRobin => items.min(1),
-            Discipline::Fifo => items,
-        }
-    }
-
-    /// Changes the number of a flow's entries in a level's `turns`. Entries are removed from, and added at, the end.
-    fn set_turns(&mut self, flow: u32, level: usize, from: usize, to: usize) {
-        let turns = &mut self.turns[level];
-        for _ in to..from {
-            let place = turns.iter().rposition(|&other| other == flow).expect("it has that many turns");
-            turns.remove(place);
-        }
-        (from..to).for_each(|_| turns.push_back(flow));
-    }
-
-    /// Removes a flow's first entry from a level's `turns`.
-    fn leave_turn(&mut self, flow: u32, level: usize) {
-        let turns = &mut self.turns[level];
-        let place = turns.iter().position(|&other| other == flow).expect("a flow with items has a turn");
-        turns.remove(place);
     }
 }
 
@@ -268,7 +276,121 @@ mod tests {
         assert_eq!(queue.level(1), 1);
     }
 
+    /// A queue that goes over all turns of a level to find those of a flow, which says what the other one shall do.
+    struct Plain {
+        turns: Vec<Vec<u32>>,
+        items: BTreeMap<u32, VecDeque<u32>>,
+        places: BTreeMap<u32, (usize, u64)>,
+        demotion: u64,
+        fifo: bool,
+    }
+
+    impl Plain {
+        fn place(&self, flow: u32) -> (usize, u64) {
+            self.places.get(&flow).copied().unwrap_or_default()
+        }
+
+        /// Takes turns of a flow from the end of its level, or adds some there, until it has as many as it needs.
+        fn set_turns(&mut self, flow: u32, all: usize) {
+            let needed = if self.fifo { all } else { all.min(1) };
+            let turns = &mut self.turns[self.places.get(&flow).map_or(0, |place| place.0)];
+            while turns.iter().filter(|other| **other == flow).count() > needed {
+                turns.remove(turns.iter().rposition(|other| *other == flow).unwrap());
+            }
+            while turns.iter().filter(|other| **other == flow).count() < needed {
+                turns.push(flow);
+            }
+        }
+
+        fn edit(&mut self, flow: u32, edit: impl FnOnce(&mut VecDeque<u32>)) {
+            let items = self.items.entry(flow).or_default();
+            edit(items);
+            let all = items.len();
+            self.set_turns(flow, all);
+        }
+
+        fn pop(&mut self, flow: u32) -> Option<u32> {
+            let item = self.items.get_mut(&flow)?.pop_front()?;
+            let turns = &mut self.turns[self.places.get(&flow).map_or(0, |place| place.0)];
+            turns.remove(turns.iter().position(|other| *other == flow).unwrap());
+            self.edit(flow, |_| ());
+            Some(item)
+        }
+
+        fn place_at(&mut self, flow: u32, level: usize, size: u64) {
+            if self.place(flow).0 != level {
+                self.set_turns(flow, 0);
+            }
+            self.places.insert(flow, (level, size));
+            self.edit(flow, |_| ());
+        }
+
+        fn grow(&mut self, flow: u32, bytes: u64) {
+            let (mut level, size) = self.place(flow);
+            while level + 1 < self.turns.len() && size + bytes > self.demotion << level {
+                level += 1;
+            }
+            self.place_at(flow, level, size + bytes);
+        }
+
+        fn remove(&mut self, flow: u32) -> VecDeque<u32> {
+            self.set_turns(flow, 0);
+            self.places.remove(&flow);
+            self.items.remove(&flow).unwrap_or_default()
+        }
+    }
+
     proptest! {
+        #[test]
+        fn flows_are_served_in_the_order_of_a_queue_that_goes_over_all_turns(
+            steps in prop::collection::vec((0u32..5, 0u32..12, 0u64..40), 1..300),
+            levels in 1usize..4,
+            fifo in any::<bool>(),
+        ) {
+            let discipline = if fifo { Discipline::Fifo } else { Discipline::RoundRobin };
+            let mut queue = Mlfq::new(levels, 50, discipline);
+            let (turns, items, places) = (vec![Vec::new(); levels], BTreeMap::new(), BTreeMap::new());
+            let mut plain = Plain { turns, items, places, demotion: 50, fifo };
+            for (number, (flow, act, bytes)) in steps.into_iter().enumerate() {
+                let item = number as u32;
+                let edit = |items: &mut VecDeque<u32>| match bytes % 4 {
+                    0 => items.truncate(items.len() / 2),
+                    1 => _ = items.pop_front(),
+                    2 => items.push_front(item),
+                    _ => items.make_contiguous().reverse(),
+                };
+                match act {
+                    0 => {
+                        queue.grow(flow, bytes);
+                        plain.grow(flow, bytes);
+                    }
+                    1 => {
+                        queue.raise(flow);
+                        plain.place_at(flow, 0, 0);
+                    }
+                    2 => prop_assert_eq!(queue.pop(flow), plain.pop(flow)),
+                    3 | 4 => {
+                        let flow = queue.turn().unwrap_or(flow);
+                        prop_assert_eq!(queue.pop(flow), plain.pop(flow));
+                    }
+                    5 if bytes < 10 => prop_assert_eq!(queue.remove(flow), plain.remove(flow)),
+                    6 if queue.flows.contains_key(&flow) => {
+                        queue.edit(flow, edit);
+                        plain.edit(flow, edit);
+                    }
+                    _ => {
+                        queue.push(flow, item);
+                        plain.edit(flow, |items| items.push_back(item));
+                    }
+                }
+                let served = plain.turns.iter().flatten().copied();
+                prop_assert_eq!(queue.turn(), served.clone().next());
+                let order = queue.turns.levels.iter().flat_map(BTreeMap::values).copied();
+                prop_assert!(order.eq(served), "the same flows wait in the same order");
+                prop_assert_eq!(queue.len(), plain.items.values().map(VecDeque::len).sum::<usize>());
+            }
+        }
+
         #[test]
         fn every_item_comes_out_once_and_in_the_order_of_its_flow(
             steps in prop::collection::vec((0u32..4, 0u32..6, 1u64..30), 1..200),

@@ -226,6 +226,7 @@ impl PacParams {
             interval_max: self.interval_max,
             stall: self.stall,
             patience: self.patience,
+            patience_measured: env.network_rtt.is_zero(),
             line_rate: env.line_rate,
             idle_timeout: self.idle_timeout,
         }

@@ -138,6 +138,8 @@ pub struct FlowRtt {
     base: Span,
     /// True after the first measurement.
     measured: bool,
+    /// The least measurement.
+    least: Option<Span>,
     /// The delay that PAC adds, smoothed.
     added: Span,
 }
@@ -145,7 +147,7 @@ pub struct FlowRtt {
 impl FlowRtt {
     /// Makes an estimate of `initial`, which holds until the first measurement.
     pub fn new(method: RttMethod, initial: Span) -> FlowRtt {
-        FlowRtt { method, base: initial, measured: false, added: Span::ZERO }
+        FlowRtt { method, base: initial, measured: false, least: None, added: Span::ZERO }
     }
 
     /// Returns the present estimate.
@@ -157,8 +159,15 @@ impl FlowRtt {
         }
     }
 
+    /// Returns the least measurement, which is the nearest to the round-trip time of an idle network.
+    #[inline]
+    pub fn least(&self) -> Option<Span> {
+        self.least
+    }
+
     /// Records a measurement: the time from the release of an acknowledgement to the packet that answers it.
     pub fn sample(&mut self, sample: Span) {
+        self.least = Some(self.least.map_or(sample, |least| least.min(sample)));
         if !self.measured {
             self.base = sample;
             self.measured = true;
@@ -246,6 +255,19 @@ mod tests {
         assert_eq!(rtt.rtt(), Span::from_us(120));
         rtt.held(Span::from_us(80));
         assert_eq!(rtt.rtt(), Span::from_us(130));
+    }
+
+    #[test]
+    fn the_least_measurement_remains_whatever_comes_later() {
+        for method in [RttMethod::Handshake, RttMethod::Timestamps] {
+            let mut rtt = FlowRtt::new(method, Span::from_us(100));
+            assert_eq!(rtt.least(), None, "the initial value is no measurement");
+            let mut least = |us| {
+                rtt.sample(Span::from_us(us));
+                rtt.least()
+            };
+            assert_eq!([300, 120, 900].map(&mut least), [300, 120, 120].map(|us| Some(Span::from_us(us))));
+        }
     }
 
     #[test]

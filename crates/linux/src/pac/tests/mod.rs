@@ -85,9 +85,13 @@ struct Bench {
 
 impl Bench {
     fn new(settings: &[(&str, &str)]) -> Bench {
+        Bench::at(Rate::mbps(100), settings)
+    }
+
+    fn at(line_rate: Rate, settings: &[(&str, &str)]) -> Bench {
         let mut params = PacParams::default();
         settings.iter().for_each(|(name, value)| params.set(name, *value).unwrap());
-        let pac = Pac::new(&params, PacEnv { line_rate: Rate::mbps(100), mtu: 1500 });
+        let pac = Pac::new(&params, PacEnv { line_rate, mtu: 1500 });
         Bench { pac, verdicts: Vec::new(), next: 0 }
     }
 
@@ -166,6 +170,26 @@ fn one_connection_alone_is_held_only_by_the_buffer() {
         }
     }
     assert_eq!(bench.metric("pac_hold_seconds_max"), 0.0);
+}
+
+#[test]
+fn a_sender_that_cuts_its_window_keeps_others_waiting_by_its_own_round_trip_and_not_by_that_of_timestamps() {
+    let mut bench = Bench::at(Rate::gbps(1), &[("buffer", "80 KB")]);
+    bench.incoming(with_echo(data(0, 0), 1, 0), us(0));
+    bench.held(with_echo(ack(0, 1), 100, 0), us(10));
+    bench.incoming(with_echo(data(0, 1), 1, 100), us(60));
+    // Each acknowledges more than half of the threshold, and none is answered. The line needs 0.71 ms for 1.5 times as much.
+    (1..=10).for_each(|number| _ = bench.held(with_echo(ack(0, 1 + 40 * number), 105, 0), us(5000)));
+    bench.incoming(data(1, 0), us(5000));
+    bench.held(ack(1, 1), us(5000));
+    let mut now = us(5000);
+    while bench.pac.held() > 0 {
+        now = bench.pac.next_timeout();
+        bench.timeout(now);
+    }
+    let each = Span::from_us(2 * 50 + 713);
+    assert!(now <= us(5000) + each * 10, "the last one has left at {now}");
+    assert!(now >= us(5000) + each * 8, "the threshold holds: the last one has left at {now}");
 }
 
 #[test]

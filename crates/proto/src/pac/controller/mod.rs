@@ -39,6 +39,10 @@ pub struct PacConfig {
     pub interval_max: Span,
     pub stall: u32,
     pub patience: Auto<Span>,
+    /// True where nobody knows the network's round-trip time beforehand. Patience that nobody has set then counts the least
+    /// round trip that the flow has had, as soon as there was one, and else `rtt_initial`. An `rtt_initial` that is long
+    /// makes the line stand still while a sender that has cut its window answers no acknowledgement.
+    pub patience_measured: bool,
     pub line_rate: Rate,
     pub idle_timeout: Span,
 }
@@ -336,7 +340,7 @@ impl<T> PacController<T> {
         if self.config.correction == Correction::Answers {
             // The default is two idle round trips and 1.5 times what the line needs for the traffic in flight.
             let ahead = self.config.line_rate.time_to_send(Bytes::new(self.in_flight.bytes() * 3 / 2));
-            let patience = self.config.patience.or(self.config.rtt_initial * 2 + ahead);
+            let patience = self.config.patience.or(self.idle_rtt(flow) * 2 + ahead);
             let until = self.unanswered.back().map_or(Time::ZERO, |(until, _, _)| *until);
             self.unanswered.push_back((until.max(now.saturating_add(patience)), flow, now));
         }
@@ -346,6 +350,12 @@ impl<T> PacController<T> {
             flow.rtt.held(delay);
         });
         Some((flow, self.acks.pop(flow).expect("it has just been looked at").item))
+    }
+
+    /// Returns the round-trip time of a flow in an idle network.
+    fn idle_rtt(&self, flow: u32) -> Span {
+        let measured = if self.config.patience_measured { self.flows.get(&flow) } else { None };
+        measured.and_then(|flow| flow.rtt.least()).unwrap_or(self.config.rtt_initial)
     }
 
     /// Returns the bytes that an acknowledgement of a flow adds to the traffic in flight.

@@ -25,6 +25,7 @@ const CONFIG: PacConfig = PacConfig {
     interval_max: Span::from_secs(1000),
     stall: 8,
     patience: Auto::Set(Span::from_ms(1)),
+    patience_measured: false,
     line_rate: Rate::gbps(1),
     idle_timeout: Span::from_secs(300),
 };
@@ -315,6 +316,27 @@ fn with_answers_a_release_without_an_answer_is_settled_in_time() {
         bench.pac.handle_timeout(bench.now);
     }
     assert!(bench.now <= Time::ZERO + Span::from_ms(1), "the configured patience");
+}
+
+#[test]
+fn patience_of_itself_counts_the_least_round_trip_of_a_flow_only_if_told_to_and_only_where_one_was_measured()
+{
+    for (patience_measured, round_trip) in [(false, 100), (true, 40)] {
+        let (correction, patience, rtt_method) = (Correction::Answers, Auto::Auto, RttMethod::Timestamps);
+        let mut bench =
+            Bench::new(PacConfig { correction, patience, patience_measured, rtt_method, ..CONFIG });
+        bench.at_us(10).ack(1, 1).released();
+        // The second round trip is longer, and with it the smoothed one.
+        bench.at_us(50).answer(1, 2, 10).at_us(200).answer(1, 3, 10);
+        for (at, flow, number, round_trip) in [(1000, 1, 3, round_trip), (2000, 2, 2, 100)] {
+            bench.at_us(at).ack(flow, number).released();
+            // The line needs 24 us for the traffic of the release.
+            assert_eq!(bench.pac.in_flight(), 3000);
+            let until = at + 2 * round_trip + 36;
+            assert_eq!(bench.at_us(until - 1).pac.in_flight(), 3000);
+            assert_eq!(bench.at_us(until).pac.in_flight(), 0, "flow {flow}, measured: {patience_measured}");
+        }
+    }
 }
 
 #[test]
