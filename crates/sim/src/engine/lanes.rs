@@ -19,14 +19,9 @@ pub trait Lane: Copy + PartialOrd {
     /// Returns the number of an event. Of events that are alike the one of the lower place comes first.
     fn of(event: &Event, entity_end: u32, place: usize) -> Self;
 
-    /// For each number of the first `USED` chunks, how many of those from `from` on are smaller. `is_wide` is [`has_wide_vectors`].
+    /// For each number of the first `USED` chunks, how many of those from `from` on are smaller.
     #[inline(always)]
-    fn count_before<const USED: usize>(
-        lanes: &Lanes<Self>,
-        from: usize,
-        is_wide: bool,
-    ) -> [[u32; CHUNK]; USED] {
-        let _ = is_wide;
+    fn count_before<const USED: usize>(lanes: &Lanes<Self>, from: usize) -> [[u32; CHUNK]; USED] {
         let mut before = [[0; CHUNK]; USED];
         for &other in lanes.as_flattened()[from..].iter().take_while(|other| **other != Self::END) {
             for (before, key) in before.as_flattened_mut().iter_mut().zip(lanes.as_flattened()) {
@@ -35,15 +30,6 @@ pub trait Lane: Copy + PartialOrd {
         }
         before
     }
-}
-
-/// Returns whether the processor has vectors of 256 bits (AVX2), which hold twice as many numbers as those that every processor
-/// of its kind has.
-pub fn has_wide_vectors() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::arch::is_x86_feature_detected!("avx2");
-    #[cfg(not(target_arch = "x86_64"))]
-    false
 }
 
 /// The number of an event in narrow buckets of networks that are not large: [`Event::short_key`] and the place. All 32 bits may be
@@ -59,15 +45,7 @@ impl Lane for i32 {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     #[allow(unsafe_code)]
-    fn count_before<const USED: usize>(
-        lanes: &Lanes<i32>,
-        from: usize,
-        is_wide: bool,
-    ) -> [[u32; CHUNK]; USED] {
-        if is_wide {
-            // SAFETY: the processor has AVX2, which is what `is_wide` says.
-            return unsafe { wide::count_short(lanes, from) };
-        }
+    fn count_before<const USED: usize>(lanes: &Lanes<i32>, from: usize) -> [[u32; CHUNK]; USED] {
         // SAFETY: every processor of this kind has SSE2.
         unsafe { vectors::count_short(lanes, from) }
     }
@@ -93,15 +71,7 @@ impl Lane for f64 {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     #[allow(unsafe_code)]
-    fn count_before<const USED: usize>(
-        lanes: &Lanes<f64>,
-        from: usize,
-        is_wide: bool,
-    ) -> [[u32; CHUNK]; USED] {
-        if is_wide {
-            // SAFETY: the processor has AVX2, which is what `is_wide` says.
-            return unsafe { wide::count_long(lanes, from) };
-        }
+    fn count_before<const USED: usize>(lanes: &Lanes<f64>, from: usize) -> [[u32; CHUNK]; USED] {
         // SAFETY: every processor of this kind has SSE2.
         unsafe { vectors::count_long(lanes, from) }
     }
@@ -168,75 +138,6 @@ mod vectors {
     }
 }
 
-/// As [`vectors`], with vectors of twice the width.
-#[cfg(target_arch = "x86_64")]
-mod wide {
-    use super::{CHUNK, Lane, Lanes};
-    use std::arch::x86_64::*;
-
-    const _: () =
-        assert!(CHUNK * size_of::<u32>() == size_of::<__m256i>(), "the counts of a chunk are one vector");
-
-    #[target_feature(enable = "avx2")]
-    pub fn count_short<const USED: usize>(lanes: &Lanes<i32>, from: usize) -> [[u32; CHUNK]; USED] {
-        let mut before = [_mm256_setzero_si256(); USED];
-        let mut others = lanes.as_flattened()[from..].iter();
-        while let Some(&other) = others.next()
-            && other != i32::END
-        {
-            let other = _mm256_set1_epi32(other);
-            for chunk in 0..USED {
-                let [a, b, c, d, e, f, g, h] = lanes[chunk];
-                // A lane in which a comparison holds is -1.
-                let is_before = _mm256_cmpgt_epi32(_mm256_setr_epi32(a, b, c, d, e, f, g, h), other);
-                before[chunk] = _mm256_sub_epi32(before[chunk], is_before);
-            }
-        }
-        stored(before)
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub fn count_long<const USED: usize>(lanes: &Lanes<f64>, from: usize) -> [[u32; CHUNK]; USED] {
-        let mut before = [[_mm256_setzero_si256(); 2]; USED];
-        let mut others = lanes.as_flattened()[from..].iter();
-        while let Some(&other) = others.next()
-            && other != f64::END
-        {
-            let other = _mm256_set1_pd(other);
-            for chunk in 0..USED {
-                let [a, b, c, d, e, f, g, h] = lanes[chunk];
-                let low = _mm256_cmp_pd::<_CMP_LT_OQ>(other, _mm256_setr_pd(a, b, c, d));
-                let high = _mm256_cmp_pd::<_CMP_LT_OQ>(other, _mm256_setr_pd(e, f, g, h));
-                before[chunk][0] = _mm256_sub_epi64(before[chunk][0], _mm256_castpd_si256(low));
-                before[chunk][1] = _mm256_sub_epi64(before[chunk][1], _mm256_castpd_si256(high));
-            }
-        }
-        // The lower half of each number of 64 bits is all of it.
-        let lower = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
-        let mut counts = [_mm256_setzero_si256(); USED];
-        for chunk in 0..USED {
-            let [low, high] = before[chunk];
-            let (low, high) =
-                (_mm256_permutevar8x32_epi32(low, lower), _mm256_permutevar8x32_epi32(high, lower));
-            counts[chunk] = _mm256_blend_epi32::<0b1111_0000>(low, high);
-        }
-        stored(counts)
-    }
-
-    /// Returns the numbers of vectors.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    #[allow(unsafe_code)]
-    fn stored<const USED: usize>(vectors: [__m256i; USED]) -> [[u32; CHUNK]; USED] {
-        let mut numbers = [[0; CHUNK]; USED];
-        for (numbers, vector) in numbers.iter_mut().zip(vectors) {
-            // SAFETY: the numbers take as many bytes as the vector, and the store asks for no alignment.
-            unsafe { _mm256_storeu_si256(std::ptr::from_mut(numbers).cast(), vector) };
-        }
-        numbers
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,9 +168,7 @@ mod tests {
         ) {
             fn check<L: Lane, const USED: usize>(drawn: &[u32], from: usize, number: impl Fn(u32) -> L) -> Result<(), TestCaseError> {
                 let lanes = lanes(drawn, USED, number);
-                for is_wide in [false, has_wide_vectors()] {
-                    prop_assert_eq!(L::count_before::<USED>(&lanes, from, is_wide), naive::<L, USED>(&lanes, from));
-                }
+                prop_assert_eq!(L::count_before::<USED>(&lanes, from), naive::<L, USED>(&lanes, from));
                 Ok(())
             }
             let short = |drawn: u32| (drawn - drawn % 2) as i32;

@@ -1,7 +1,7 @@
 //! Putting the events of a bucket in order.
 
 use super::event::Event;
-use super::lanes::{FEW, Lane, Lanes, WIDEST, has_wide_vectors};
+use super::lanes::{FEW, Lane, Lanes, WIDEST};
 use super::ring::{Bucket, CHUNK, Chunks};
 use std::mem::{swap, take};
 
@@ -17,8 +17,6 @@ pub struct Sorter {
     long: Lanes<f64>,
     /// The end of the entity in [`Event::short_key`], if such keys have room for the entities and the times of a bucket.
     entity_end: Option<u32>,
-    /// Whether the processor has [wide vectors](has_wide_vectors).
-    is_wide: bool,
     /// The events of a crowded bucket, and their keys.
     crowd: Vec<Event>,
     keys: Vec<u64>,
@@ -36,7 +34,6 @@ impl Sorter {
             short: [[i32::END; CHUNK]; FEW + 1],
             long: [[f64::END; CHUNK]; FEW + 1],
             entity_end: fits.then_some(entity_end),
-            is_wide: has_wide_vectors(),
             crowd: Vec::new(),
             keys: Vec::new(),
         }
@@ -52,10 +49,9 @@ impl Sorter {
             insert_in_order(sorted);
             return chunks.clear(bucket);
         }
-        let is_wide = self.is_wide;
         let is_sorted = match self.entity_end {
-            Some(entity_end) => sort_some(&mut self.short, entity_end, is_wide, chunks, *bucket, sorted),
-            None if self.shift <= WIDEST => sort_some(&mut self.long, 0, is_wide, chunks, *bucket, sorted),
+            Some(entity_end) => sort_some(&mut self.short, entity_end, chunks, *bucket, sorted),
+            None if self.shift <= WIDEST => sort_some(&mut self.long, 0, chunks, *bucket, sorted),
             None => false,
         };
         match is_sorted {
@@ -96,7 +92,6 @@ impl Sorter {
 fn sort_some<L: Lane>(
     lanes: &mut Lanes<L>,
     entity_end: u32,
-    is_wide: bool,
     chunks: &Chunks,
     bucket: Bucket,
     sorted: &mut Vec<Event>,
@@ -116,10 +111,10 @@ fn sort_some<L: Lane>(
     lanes[used][0] = L::END;
     sorted.resize(used * CHUNK - free, Event::BLANK);
     match used {
-        1 => sort_few::<L, 1>(lanes, is_wide, chunks, bucket, sorted),
-        2 => sort_few::<L, 2>(lanes, is_wide, chunks, bucket, sorted),
-        3 => sort_few::<L, 3>(lanes, is_wide, chunks, bucket, sorted),
-        _ => sort_few::<L, FEW>(lanes, is_wide, chunks, bucket, sorted),
+        1 => sort_few::<L, 1>(lanes, chunks, bucket, sorted),
+        2 => sort_few::<L, 2>(lanes, chunks, bucket, sorted),
+        3 => sort_few::<L, 3>(lanes, chunks, bucket, sorted),
+        _ => sort_few::<L, FEW>(lanes, chunks, bucket, sorted),
     }
     true
 }
@@ -129,13 +124,12 @@ fn sort_some<L: Lane>(
 #[inline(always)]
 fn sort_few<L: Lane, const USED: usize>(
     lanes: &Lanes<L>,
-    is_wide: bool,
     chunks: &Chunks,
     bucket: Bucket,
     sorted: &mut [Event],
 ) {
     let (mut free, events) = chunks.of(bucket);
-    let before: [[u32; CHUNK]; USED] = L::count_before(lanes, free, is_wide);
+    let before: [[u32; CHUNK]; USED] = L::count_before(lanes, free);
     for (before, events) in before.iter().zip(events) {
         for (before, event) in before[free..].iter().zip(&events[free..]) {
             sorted[*before as usize] = *event;
