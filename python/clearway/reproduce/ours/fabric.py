@@ -11,8 +11,7 @@ comparison for whoever chooses a transport for a fabric of 100 to 800 Gbps. All 
 * **Incasts**: 8 to 512 flows of 256 KB to one host, which start together. **Permutation**: 2 MB from each host to
   another one. *Last flow*: its completion time over the least that the link at its end allows for all.
 * **Web search** and **Hadoop** at loads of 0.3, 0.5 and 0.8 of the hosts' links. The sweep has 10,000 and 50,000 flows,
-  on both trees; this page has a tenth of them on 128 hosts, and a quarter on 1,024. Slowdown is against an idle
-  network, over all flows.
+  on both trees; this page has a quarter of them. Slowdown is against an idle network, over all flows.
 * **Queue**: the largest of any port of a switch. **Waste**: credits that found nothing to send, of those that arrived.
   **Trims** and **drops**: of packets of data, over all of those sent. **Fairness**: Jain's index of the rates of the
   flows of a burst.
@@ -51,9 +50,9 @@ SYSTEMS = (
 )  # fmt: skip
 #: The measures of a run, as its row names them.
 MEASURES = ("last", "p50", "p99", "max", "queue_KB", "waste", "trims", "drops", "jain", "unfinished")
-#: The share of the flows of web search and Hadoop at the size that this page has, on 128 hosts. On 1,024 it is
-#: `ON_LARGE` times as much, for the first seeds.
-SIZE, ON_LARGE, SEEDS_ON_LARGE = 0.1, 2.5, 3
+#: The share of the flows of web search and Hadoop at the size that this page has, and the number of seeds that these
+#: have on 1,024 hosts.
+SIZE, SEEDS_ON_LARGE = 0.25, 3
 #: The size of a quick run: a tree of 16 hosts, one rate, and a hundredth of the flows.
 QUICK_K, QUICK_GBPS, QUICK_SIZE = 4, 400, 0.01
 QUICK_LOADS = ("incast-8", "incast-32", "permutation", "web-search-50", "hadoop-50")
@@ -112,13 +111,11 @@ def jobs(scale: str) -> list[Job]:
 
 def at(size: float) -> list[Job]:
     """All points, with a share of the flows of web search and Hadoop, and fewer seeds of these on 1,024 hosts."""
-    chosen = []
-    for names, scenario in points():
-        if scenario["topology"]["k"] == 8:
-            chosen.append(job(names, scenario, size))
-        elif names["load"] in BURSTS or scenario["seed"] <= SEEDS_ON_LARGE:
-            chosen.append(job(names, scenario, min(1.0, ON_LARGE * size)))
-    return chosen
+    return [
+        job(names, scenario, size)
+        for names, scenario in points()
+        if scenario["topology"]["k"] == 8 or names["load"] in BURSTS or scenario["seed"] <= SEEDS_ON_LARGE
+    ]
 
 
 def measure(job: Job, run: Run) -> Tables:
