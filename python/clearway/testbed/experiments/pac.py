@@ -319,9 +319,13 @@ def judge(results: Results) -> None:
         "much as with NFQUEUE. Senders then cut their windows, and for a while acknowledgements trigger nothing. PAC "
         "expected what they would trigger for two round trips of a millisecond and longer, threshold after "
         "threshold, while the line stood still. That patience goes by measured round trips now, which alone raised "
-        "ten connections in the kernel from between 381 and 549 Mbit/s to between 633 and 700, and with NFQUEUE from "
-        "between 598 and 620 to between 771 and 780 (three turns of each on a busy machine, 2026-11-29). To look at "
+        "ten connections in the kernel from between 387 and 469 Mbit/s to between 589 and 619, and with NFQUEUE from "
+        "between 555 and 623 to between 674 and 770 (five turns of each on a quiet machine, 2026-11-29). To look at "
         "once instead of every 80 us did not help.",
+        "One connection alone at 100 Mbit/s stays below plain TCP for as long as it loses no packet: a thousand of its "
+        "acknowledgements are held, and it had 81 to 83 Mbit/s of 94 in both ways, with the patience of before as with "
+        "that of now (four turns of six seconds on a quiet machine). Where packets were lost it had 91 to 93. Why the "
+        "line rests was not found.",
         "Requests that are held make goodput fall on standing connections: the sender's window has grown beyond the "
         "first window that PAC expects, and the last acknowledgements of a block trigger nothing.",
     ]
