@@ -69,11 +69,8 @@ pub fn of_case(case: &Case, scale: f64, is_whole: bool) -> Outcome {
         Load::Short(..) => [Some(Box::new(Folder)), None],
         _ => [None, None],
     };
-    let partition = match is_whole {
-        true => Partition::whole(&model),
-        false => Partition::new(&model, case.threads),
-    };
-    measure(&model, &partition, spools, case.frames).expect("a case has results")
+    measure(&model, &partition(&model, is_whole, case.threads), spools, case.frames)
+        .expect("a case has results")
 }
 
 /// Runs a scenario file in this process, and takes frames of it, if any are wanted. `is_whole` forbids that one thread goes
@@ -95,15 +92,15 @@ pub fn of_scenario(
     let overrides = Overrides { transport, set: pairs.collect::<Result<_, _>>()?, ..Overrides::default() };
     let scenario = Scenario::load(path, &overrides).map_err(|error| error.to_string())?;
     let model = &scenario.model;
-    measure(model, &on_one_thread(model, is_whole), [None, None], frames).map_err(|error| error.to_string())
+    measure(model, &partition(model, is_whole, 1), [None, None], frames).map_err(|error| error.to_string())
 }
 
-/// Returns the partition of a model for one thread, which goes through blocks in turn where these gain, unless `is_whole`
-/// forbids it.
-fn on_one_thread(model: &Model, is_whole: bool) -> Partition {
+/// Returns the partition of a model for so many threads, of which one alone goes through blocks in turn where these gain. With
+/// `is_whole` it is a single part that is a single block.
+fn partition(model: &Model, is_whole: bool, threads: usize) -> Partition {
     match is_whole {
         true => Partition::whole(model),
-        false => Partition::one(model),
+        false => Partition::new(model, threads),
     }
 }
 
@@ -237,7 +234,7 @@ mod tests {
         with_file("blocks", text, |path| {
             let scenario = Scenario::load(path, &Overrides::default()).unwrap();
             assert_eq!(
-                [true, false].map(|is_whole| on_one_thread(&scenario.model, is_whole).blocks()),
+                [true, false].map(|is_whole| partition(&scenario.model, is_whole, 1).blocks()),
                 [1, 2]
             );
             let hashes =
