@@ -152,7 +152,7 @@ class _Partition(TypedDict):
     cut_links: int
     cut_traffic: float
     width_s: float | None
-    blocks: int
+    blocks: list[int]
 
 class _Example(TypedDict):
     name: str

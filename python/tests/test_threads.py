@@ -154,17 +154,17 @@ def test_a_short_run_and_one_that_cannot_be_cut_take_one_thread_by_themselves() 
 
 
 def test_the_expected_gain_is_that_of_the_heaviest_part_and_of_the_windows() -> None:
-    cut = load_scenario(WEBSEARCH).partition(2)
+    one, cut = (load_scenario(WEBSEARCH).partition(threads) for threads in (1, 2))
     assert cut["loads"] == pytest.approx([0.5, 0.5], abs=0.01)
-    assert gain(100.0, 0.0, cut, False) == pytest.approx(1 / (0.5 * CUT_COST), rel=0.02)
+    assert gain(100.0, 0.0, one, cut) == pytest.approx(1 / (0.5 * CUT_COST), rel=0.02)
     width_s = cut["width_s"]
     assert width_s is not None
     windows = 1_000_000
     half = 100.0 * max(cut["loads"]) * CUT_COST
-    assert gain(100.0, windows * width_s, cut, False) == pytest.approx(100 / (half + windows * WINDOW_S))
+    assert gain(100.0, windows * width_s, one, cut) == pytest.approx(100 / (half + windows * WINDOW_S))
 
 
-def test_threads_are_compared_with_one_that_goes_through_blocks_where_there_are_blocks() -> None:
+def test_what_blocks_gain_counts_for_one_thread_and_for_parts_that_are_large_enough_for_blocks() -> None:
     large = """
         transport = "uec-nscc"
         stop = "10 ms"
@@ -175,14 +175,14 @@ def test_threads_are_compared_with_one_that_goes_through_blocks_where_there_are_
         [[traffic]]
         kind = "permutation"
     """
-    blocks, parts = (load_scenario(large).partition(threads) for threads in (1, 2))
-    assert (blocks["parts"], parts["parts"], parts["blocks"]) == (1, 2, 1)
-    assert blocks["blocks"] > 1
-    assert load_scenario(WEBSEARCH).partition(1)["blocks"] == 1
-    assert gain(100.0, 0.0, parts, True) == pytest.approx(gain(100.0, 0.0, parts, False) / BLOCKS_GAIN)
-    line = automatic(load_scenario(large), lambda: 2)[1]
-    assert line is not None
-    assert f"about {1 / (0.5 * CUT_COST * BLOCKS_GAIN):.1f} times as fast" in line
+    # 6,144 ports, and 384 for each block.
+    one, two, many = (load_scenario(large).partition(threads) for threads in (1, 2, 16))
+    assert (one["blocks"], many["blocks"]) == ([16], [1] * 16)
+    assert [count in (7, 8) for count in two["blocks"]] == [True] * 2
+    assert load_scenario(WEBSEARCH).partition(2)["blocks"] == [1, 1]
+    assert gain(100.0, 0.0, one, two) == pytest.approx(1 / (max(two["loads"]) * CUT_COST))
+    assert gain(100.0, 0.0, one, many) == pytest.approx(1 / (BLOCKS_GAIN * max(many["loads"]) * CUT_COST))
+    assert gain(100.0, 0.0, many, many) == pytest.approx(1 / (max(many["loads"]) * CUT_COST))
 
 
 def test_a_word_that_is_no_number_of_threads_is_refused_in_a_line(cli: Cli, small: Path) -> None:

@@ -234,8 +234,8 @@ mod tests {
         with_file("blocks", text, |path| {
             let scenario = Scenario::load(path, &Overrides::default()).unwrap();
             assert_eq!(
-                [true, false].map(|is_whole| partition(&scenario.model, is_whole, 1).blocks()),
-                [1, 2]
+                [true, false].map(|is_whole| partition(&scenario.model, is_whole, 1).blocks().to_vec()),
+                [[1], [2]]
             );
             let hashes =
                 [true, false].map(|is_whole| of_scenario(path, None, &[], is_whole, None).unwrap().hash);

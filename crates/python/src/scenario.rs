@@ -130,7 +130,7 @@ impl Scenario {
     /// * `loads`, `hosts`, `switches`: for each part its share of the expected load, and the numbers of its nodes.
     /// * `cut_links`, `cut_traffic`: the links between parts, and their share of the expected transmissions.
     /// * `width_s`: the simulated time between two hand-overs of packets; `None` if no link has a delay.
-    /// * `blocks`: the number of blocks through which the thread of a single part goes in turn; 1 if there are several parts.
+    /// * `blocks`: the number of blocks of each part, through which its thread goes in turn.
     fn partition<'py>(&self, py: Python<'py>, parts: usize) -> PyResult<Bound<'py, PyDict>> {
         let model = &self.0.model;
         let (partition, summary) = py.detach(|| {
@@ -149,7 +149,7 @@ impl Scenario {
         dict.set_item("cut_links", summary.cut_links)?;
         dict.set_item("cut_traffic", summary.cut_traffic)?;
         dict.set_item("width_s", summary.width.map(Span::as_secs_f64))?;
-        dict.set_item("blocks", partition.blocks())?;
+        dict.set_item("blocks", partition.blocks().to_vec())?;
         Ok(dict)
     }
 

@@ -29,8 +29,8 @@ fn run_cut(model: &Model, partition: &Partition, always: bool) -> Results {
     simulation.finish().expect("the books balance")
 }
 
-/// Runs a model on one thread that goes through blocks in turn, in steps of so many events, but for two of so many stretches of
-/// time, until so many steps are done, after which blocks rest for good.
+/// Runs a model whose threads go through blocks in turn, in steps of so many events, but for two of so many stretches of time,
+/// until so many steps are done, after which blocks rest for good.
 fn run_in_blocks(model: &Model, blocks: &Partition, step: u64, every: u64, steps: u64) -> Results {
     let mut simulation = Simulation::spooled(model, blocks, [None, None]).expect("the model is sound");
     simulation.take_turns_but(every);
@@ -73,6 +73,17 @@ fn check(model: &Model, parts: u64, seed: u64, of: &str) {
         );
         let step = if seed.is_multiple_of(4) { Simulation::SLICE } else { 1 + seed % 1000 };
         let (every, steps) = ([0, 3, 4, 7][seed as usize / 4 % 4], [7, 30, u64::MAX][seed as usize % 3]);
+        let blocks = any_cut(model, 2 + mix(seed) % 3, mix(seed));
+        let both = any.clone().divided_by(&blocks);
+        assert_same(
+            &run_in_blocks(model, &both, step, every, steps),
+            &one,
+            &format!(
+                "{of}, {} random parts of seed {seed} in {:?} random blocks",
+                both.parts(),
+                both.blocks()
+            ),
+        );
         assert_same(
             &run_in_blocks(model, &any.in_blocks(), step, every, steps),
             &one,

@@ -31,8 +31,8 @@ AUTO_MOST = 64
 CUT_COST = 1.2
 #: The time that threads add to a window of simulated time, in seconds: all hear of each other, at the same time.
 WINDOW_S = 4e-6
-#: One thread that goes through a large network block by block is so many times as fast as one that goes through it as a
-#: whole, and as the threads of parts, which have no blocks.
+#: A thread that goes through a large network, or a large part of one, block by block is so many times as fast as one
+#: that goes through it as a whole.
 BLOCKS_GAIN = 1.2
 
 
@@ -125,14 +125,14 @@ def automatic(scenario: _clearway.Scenario, idle_now: Callable[[], int]) -> tupl
     idle = idle_now()
     if idle < 2:
         return 1, f"{alone} other programs keep the processors busy."
-    is_in_blocks = scenario.partition(1)["blocks"] > 1
+    one = scenario.partition(1)
     gains: dict[int, float] = {}
     for threads in range(2, min(idle, AUTO_MOST) + 1):
         cut = scenario.partition(threads)
         if cut["refusal"] is not None:
             return 1, f"{alone} {cut['refusal']}."
         if cut["parts"] == threads:
-            gains[threads] = gain(expected["cpu_s"], expected["simulated_s"], cut, is_in_blocks)
+            gains[threads] = gain(expected["cpu_s"], expected["simulated_s"], one, cut)
     most = max(gains.values(), default=1.0)
     if most < GAIN_LEAST:
         return 1, f"{alone} more would gain little: no cut of this network has parts of even work that seldom meet."
@@ -142,14 +142,13 @@ def automatic(scenario: _clearway.Scenario, idle_now: Callable[[], int]) -> tupl
     return best, f"Threads: {best} (auto), of {idle} idle processors: {about}, with the same results."
 
 
-def gain(cpu_s: float, simulated_s: float, cut: _clearway._Partition, is_in_blocks: bool) -> float:
-    """The expected elapsed time of an uncut network, through which one thread perhaps goes block by block, divided by
-    that of a cut one.
+def gain(cpu_s: float, simulated_s: float, one: _clearway._Partition, cut: _clearway._Partition) -> float:
+    """The expected elapsed time of one thread divided by that of a thread for each part of a cut network, for a run that
+    takes so much CPU time without blocks.
     """
-    width_s = cut["width_s"]
-    windows = simulated_s / width_s if width_s else 0.0
-    alone_s = cpu_s / (BLOCKS_GAIN if is_in_blocks else 1.0)
-    return alone_s / (cpu_s * max(cut["loads"]) * CUT_COST + windows * WINDOW_S)
+    windows = simulated_s / cut["width_s"] if cut["width_s"] else 0.0
+    of_one, of_all = (cpu_s / (BLOCKS_GAIN if max(each["blocks"]) > 1 else 1.0) for each in (one, cut))
+    return of_one / (of_all * max(cut["loads"]) * CUT_COST + windows * WINDOW_S)
 
 
 def idle_processors() -> int:

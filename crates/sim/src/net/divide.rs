@@ -8,17 +8,25 @@ use super::pipeline;
 use super::port::Away;
 use crate::engine::{Agenda, Event};
 use crate::model::Model;
-use clearway_topology::NodeId;
+use clearway_topology::{NodeId, PortId};
 use clearway_units::{Span, Time};
 use std::mem::{swap, take};
 
 /// Buckets of events are as many times as wide as those of an undivided part as there are blocks for each so many.
 const SPARSER: u64 = 4;
 
-/// Divides the only part of idle networks into blocks, unless there is one block.
-pub fn divide(nets: &mut Networks, model: &Model, block_of: &[u32], blocks: usize) {
-    if let ([only], 2..) = (&mut nets.parts[..], blocks) {
-        divide_part(only, model, block_of, blocks);
+/// The block of nodes that lie in other parts.
+const ELSEWHERE: u16 = u16::MAX;
+
+/// Divides the parts of idle networks into so many blocks each, unless that is one. `block_of` has the block of each node within its
+/// part.
+pub fn divide(nets: &mut Networks, model: &Model, block_of: &[u32], blocks: &[usize]) {
+    for (part, &count) in blocks.iter().enumerate().filter(|(_, count)| **count > 1) {
+        let block = |(node, &block): (usize, &u32)| {
+            if nets.part_of(NodeId::from_index(node)) == part { block as u16 } else { ELSEWHERE }
+        };
+        let of_node = block_of.iter().enumerate().map(block).collect();
+        divide_part(&mut nets.parts[part], model, of_node, count);
     }
 }
 
@@ -37,13 +45,12 @@ pub fn take_turns_but(nets: &mut Networks, every: u64) {
     nets.parts.iter_mut().filter_map(|net| net.blocks.as_mut()).for_each(|blocks| blocks.open_but(every));
 }
 
-/// Divides an idle network, or part of one, into so many blocks. `block_of` has the block of each node.
-fn divide_part(net: &mut Network, model: &Model, block_of: &[u32], blocks: usize) {
-    let of_node: Vec<u16> = block_of.iter().map(|&block| block as u16).collect();
+/// Divides an idle network, or part of one, into so many blocks: `of_node` has that of each node.
+fn divide_part(net: &mut Network, model: &Model, of_node: Vec<u16>, blocks: usize) {
     let mut window = Span::MAX;
     for (port, out) in model.topology.ports().iter().zip(net.ports.iter_mut()) {
         let [from, to] = [port.from, port.to].map(|node| of_node[node.index()]);
-        if from != to && out.special.leads_to.is_none() {
+        if from != to && from != ELSEWHERE && to != ELSEWHERE {
             out.special.leads_to = Some(Away::Block(to));
             out.settle();
             window = window.min(port.delay);
@@ -59,7 +66,9 @@ fn divide_part(net: &mut Network, model: &Model, block_of: &[u32], blocks: usize
         Own { agenda, exits: exits.collect(), next_exit: None }
     });
     let own = own.collect();
-    net.deferred_exits = Vec::new();
+    // Where blocks rest, a port that leads to another one leads nowhere else.
+    let leaves = |port: &PortId| matches!(net.ports[*port].special.leads_to, Some(Away::Part(_)));
+    net.deferred_exits = exits.iter().copied().filter(leaves).collect();
     net.blocks = Some(Box::new(Blocks::new(of_node, own, window)));
 }
 
@@ -75,11 +84,15 @@ fn take_blocks_of(net: &mut Network, other: &mut Network) {
     look_at_exits(net);
 }
 
-/// Notes when the first port that leads elsewhere, and is served late, sends what waits there.
+/// Notes when the first port that leads elsewhere, and is served late, sends what waits there: the first of the part where blocks
+/// rest, or else of each block.
 pub fn look_at_exits(net: &mut Network) {
-    pipeline::settle_exits(net, Time::ZERO);
-    let blocks = net.blocks.iter().flat_map(|blocks| blocks.numbers());
-    for block in blocks.collect::<Vec<_>>() {
+    let Some(blocks) = net.blocks.as_mut().filter(|blocks| blocks.are_open()) else {
+        return pipeline::settle_exits(net, Time::ZERO);
+    };
+    let numbers = blocks.numbers();
+    net.next_exit = None;
+    for block in numbers {
         turn(net, block);
         pipeline::settle_exits(net, Time::ZERO);
         turn(net, block);
@@ -114,6 +127,7 @@ pub fn gather_part(net: &mut Network) {
         own.agenda.rewind(net.agenda.now);
         own.next_exit = None;
     }
+    look_at_exits(net);
 }
 
 /// Lets blocks take turns, and spreads what is scheduled over them. `place` tells the node at which an event is handled.

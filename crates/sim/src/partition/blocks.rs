@@ -12,18 +12,18 @@ const MOST: usize = 16;
 /// The least frames that a link carries in a window, so that a block finds in the cache what it has fetched once.
 const FRAMES: u64 = 2;
 
-/// Returns the number of blocks with which one thread is expected to be fastest. `width` is the shortest delay of a link, if any
-/// has one.
-pub fn wanted(model: &Model, width: Option<Span>) -> usize {
-    let ports = model.topology.ports();
+/// Returns the number of blocks with which one thread is expected to be fastest that goes through the nodes `is_here` of a model.
+/// `width` is the shortest delay of a link, if any has one.
+pub fn wanted(model: &Model, width: Option<Span>, is_here: impl Fn(usize) -> bool) -> usize {
+    let ports = model.topology.ports().iter().filter(|port| is_here(port.from.index()));
     let frame = Bytes::new(model.framing.wire_max() as u64);
-    let slowest = ports.iter().map(|port| port.rate).min();
+    let (count, slowest) = (ports.clone().count(), ports.map(|port| port.rate).min());
     let fills = |width| slowest.is_some_and(|rate| rate.time_to_send(frame) * FRAMES <= width);
     let trims = model.switch.classes.iter().any(|class| class.trim.is_some());
     // Where ports trim, first windows fill their queues, so that packets exceed the cache of a smaller network too.
-    let is_heavy = trims || model.switch.credit.is_some() && ports.len() >= LARGE;
+    let is_heavy = trims || model.switch.credit.is_some() && count >= LARGE;
     if cfg!(target_family = "wasm") || !is_heavy || !width.is_some_and(fills) {
         return 1;
     }
-    (ports.len() / PORTS).clamp(1, MOST)
+    (count / PORTS).clamp(1, MOST)
 }

@@ -3,7 +3,7 @@
 use super::groups::Groups;
 use super::load::Load;
 use super::order::Order;
-use clearway_topology::Topology;
+use clearway_topology::{NodeId, Topology};
 
 /// The load of a part above the mean that is accepted for a smaller cut.
 const SLACK: f64 = 0.02;
@@ -13,6 +13,8 @@ const ALIKE: f64 = 0.8;
 /// The groups of a network as a graph: loads, and the packets between neighbours.
 #[derive(Debug)]
 pub struct Graph {
+    /// The groups of the nodes that are to be cut.
+    pub members: Vec<usize>,
     /// The load of each group.
     pub loads: Vec<f64>,
     /// The neighbours of each group with the packets over the links to them.
@@ -24,20 +26,25 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Makes the graph of the groups of a network.
-    pub fn new(topology: &Topology, groups: &Groups, load: &Load) -> Graph {
-        let mut loads = vec![0.0; groups.len()];
-        load.nodes.iter().enumerate().for_each(|(node, load)| loads[groups.of(node)] += load);
+    /// Makes the graph of the groups of a network, of which only the nodes `is_here` count.
+    pub fn new(topology: &Topology, groups: &Groups, load: &Load, is_here: &impl Fn(usize) -> bool) -> Graph {
+        let (mut loads, mut is_member) = (vec![0.0; groups.len()], vec![false; groups.len()]);
+        for (node, load) in load.nodes.iter().enumerate().filter(|(node, _)| is_here(*node)) {
+            loads[groups.of(node)] += load;
+            is_member[groups.of(node)] = true;
+        }
         let mut ties = vec![Vec::new(); groups.len()];
         for (link, port) in topology.ports().iter().step_by(2).enumerate() {
-            let (from, to) = (groups.of(port.from.index()), groups.of(port.to.index()));
-            if from != to {
-                ties[from].push((to as u32, load.links[link]));
-                ties[to].push((from as u32, load.links[link]));
+            let [from, to] = [port.from, port.to].map(NodeId::index);
+            let [own, other] = [from, to].map(|node| groups.of(node));
+            if own != other && is_here(from) && is_here(to) {
+                ties[own].push((other as u32, load.links[link]));
+                ties[other].push((own as u32, load.links[link]));
             }
         }
+        let members = (0..groups.len()).filter(|&group| is_member[group]).collect();
         let (heaviest, total) = (loads.iter().copied().fold(0.0, f64::max), loads.iter().sum());
-        Graph { loads, ties, heaviest, total }
+        Graph { members, loads, ties, heaviest, total }
     }
 }
 

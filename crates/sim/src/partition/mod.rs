@@ -6,6 +6,8 @@
 //! | `groups.rs` | nodes that must lie in one part |
 //! | `demand.rs` | the packets that hosts send each other, from the traffic entries |
 //! | `load.rs` | the work that these packets cause at nodes and links |
+//! | `blocks.rs` | the number of blocks of a part |
+//! | `cutter.rs` | cuts of a network, or of a part of it, by the four that follow |
 //! | `order.rs` | the order of nodes in which neighbours stand together |
 //! | `cut.rs`, `refine.rs` | the first cut of that order, and its improvement |
 //! | `shares.rs` | [`PartitionSummary`]: shares of the load, and what crosses between parts |
@@ -13,6 +15,7 @@
 mod assignment;
 mod blocks;
 mod cut;
+mod cutter;
 mod demand;
 mod groups;
 mod load;

@@ -45,6 +45,12 @@ impl Order {
         upper.sort_by_key(|&node| nodes[node as usize].tier);
         Order { racks, upper }
     }
+
+    /// Returns the order of the nodes `is_here` alone.
+    pub fn of(&self, is_here: impl Fn(usize) -> bool) -> Order {
+        let here = |nodes: &[u32]| nodes.iter().copied().filter(|&node| is_here(node as usize)).collect();
+        Order { racks: here(&self.racks), upper: here(&self.upper) }
+    }
 }
 
 /// Returns the sets of switches that are joined by links between switches of at most this tier.

@@ -23,7 +23,10 @@ pub fn refine(cut: &mut Cut, graph: &Graph) {
 /// take away. Returns whether any moved.
 fn even_out(cut: &mut Cut, graph: &Graph) -> bool {
     let is_over = |cut: &Cut, group: usize| cut.loads[cut.part_of[group] as usize] > cut.limit;
-    let mut moves: Vec<(f64, usize)> = (0..graph.loads.len())
+    let mut moves: Vec<(f64, usize)> = graph
+        .members
+        .iter()
+        .copied()
         .filter(|&group| graph.loads[group] > 0.0 && is_over(cut, group))
         .map(|group| {
             let ties = cut.ties(group, graph);
@@ -59,7 +62,7 @@ fn even_out(cut: &mut Cut, graph: &Graph) -> bool {
 /// Moves groups to parts to which more of their packets go, where these have room. Returns whether any moved.
 fn shrink(cut: &mut Cut, graph: &Graph) -> bool {
     let mut has_moved = false;
-    for group in 0..graph.loads.len() {
+    for &group in &graph.members {
         let own = cut.part_of[group] as usize;
         let is_inside = |&(other, _): &(u32, f64)| cut.part_of[other as usize] as usize == own;
         if graph.ties[group].iter().all(is_inside) {

@@ -249,13 +249,17 @@ proptest! {
     }
 }
 
-fn blocks(k: u32, gbps: u64, ns: u64, transport: &str) -> usize {
+fn tree(k: u32, gbps: u64, ns: u64, transport: &str) -> Model {
     let tree = FatTree { k, rate: Rate::gbps(gbps), delay: Span::from_ns(ns), ..FatTree::default() };
     let transport = AnyTransport::by_name(transport).unwrap();
-    let model = ports::network_for(tree.build().unwrap(), [&transport]).unwrap();
+    ports::network_for(tree.build().unwrap(), [&transport]).unwrap()
+}
+
+fn blocks(k: u32, gbps: u64, ns: u64, transport: &str) -> usize {
+    let model = tree(k, gbps, ns, transport);
     let (one, whole) = (Partition::one(&model), Partition::whole(&model));
-    assert_eq!([one.parts(), whole.parts(), whole.blocks()], [1; 3]);
-    one.blocks()
+    assert_eq!((one.parts(), whole.parts(), whole.blocks()), (1, 1, &[1][..]));
+    one.blocks()[0]
 }
 
 #[test]
@@ -268,4 +272,24 @@ fn a_thread_goes_through_blocks_where_links_carry_several_frames_in_a_window_and
     assert_eq!(blocks(16, 100, 1000, "dctcp"), 1, "what leaves a plain port is known at once");
     assert_eq!(blocks(8, 100, 1000, "expresspass"), 1, "768 ports fit into the cache");
     assert_eq!(blocks(4, 100, 1000, "uec-nscc"), 1, "a small network fits into the cache");
+}
+
+#[test]
+fn each_part_is_divided_into_blocks_of_nodes_that_lie_in_it() {
+    let model = tree(16, 100, 1000, "uec-nscc");
+    for parts in [2, 3] {
+        let partition = Partition::new(&model, parts);
+        // 6,144 ports in all, and 384 for each block.
+        assert_eq!(partition.blocks(), if parts == 2 { &[8, 8][..] } else { &[5, 5, 5] });
+        for (part, &blocks) in partition.blocks().iter().enumerate() {
+            let nodes = (0..model.topology.nodes().len()).map(NodeId::from_index);
+            let here = nodes.filter(|&node| partition.part_of(node) as usize == part);
+            let mut counts = vec![0; blocks];
+            here.for_each(|node| counts[partition.block_of()[node.index()] as usize] += 1);
+            let mean = counts.iter().sum::<usize>() / blocks;
+            assert!(counts.iter().all(|count| (mean / 2..mean * 2).contains(count)), "{counts:?}");
+        }
+    }
+    // Each part has fewer than 2,048 ports, from which credits make a network large.
+    assert_eq!(Partition::new(&tree(16, 100, 1000, "expresspass"), 4).blocks(), [1; 4]);
 }

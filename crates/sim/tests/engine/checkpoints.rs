@@ -82,12 +82,15 @@ struct Break {
     parts: usize,
 }
 
-/// A partition into so many parts, if the model can be divided: one of our making, or one that is drawn at random. A single
-/// part of a model with an odd seed is divided into blocks.
+/// A partition into so many parts, if the model can be divided: one of our making, or one that is drawn at random. The parts of a
+/// model with an odd seed are divided into blocks.
 fn cut(model: &Model, parts: usize) -> Partition {
-    if parts == 1 && !model.seed.is_multiple_of(2) && Partition::refusal(model).is_none() {
-        return any_cut(model, 3, model.seed).in_blocks();
-    }
+    let cut = cut_in_parts(model, parts);
+    let in_blocks = !model.seed.is_multiple_of(2) && Partition::refusal(model).is_none();
+    if in_blocks { cut.divided_by(&any_cut(model, 3, model.seed)) } else { cut }
+}
+
+fn cut_in_parts(model: &Model, parts: usize) -> Partition {
     let made = Partition::new(model, parts);
     if made.parts() == parts || Partition::refusal(model).is_some() {
         return made;
