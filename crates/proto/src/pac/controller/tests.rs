@@ -449,6 +449,8 @@ fn at_a_host_a_line_that_is_silent_for_two_idle_round_trips_and_an_initial_one_b
         let until = 1250 + 2 * 40 + 100;
         assert_eq!(bench.at_us(until - 1).pac.in_flight(), 3000);
         assert_eq!(bench.at_us(until).pac.in_flight(), if is_settled { 0 } else { 3000 });
+        // Longer than two initial round trips and one more, and less than any patience.
+        assert_eq!(bench.at_us(until + 270).pac.in_flight(), if is_settled { 0 } else { 3000 });
     }
 }
 
