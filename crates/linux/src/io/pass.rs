@@ -4,7 +4,7 @@
 //! and no packet of its flow is held. [`Pass::allow`] sets allowances, and [`Pass::tally`] tells what left.
 
 mod bulk;
-mod hash;
+pub(super) mod hash;
 mod memory;
 #[cfg(test)]
 mod tests;
@@ -20,7 +20,7 @@ use aya::maps::Map;
 use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
 use aya::programs::{LinkOrder, Program, TcAttachType};
 use bulk::Bulks;
-use hash::{PROBES, mixed, of_address, words};
+use hash::{PROBES, of_address, of_flow, words};
 use memory::{FLOWS, HOSTS, HostPlace, Table};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
@@ -354,10 +354,5 @@ fn first_place(to: IpAddr) -> usize {
 
 /// Returns the place of a segment's flow.
 fn flow_place(segment: &Segment) -> u16 {
-    let flow = &segment.flow;
-    let mut ports = [0; 4];
-    ports[..2].copy_from_slice(&flow.source_port.to_be_bytes());
-    ports[2..].copy_from_slice(&flow.destination_port.to_be_bytes());
-    let hosts = mixed(of_address(flow.destination), of_address(flow.source));
-    (mixed(hosts, u32::from_ne_bytes(ports)) >> (32 - FLOWS.ilog2())) as u16
+    (of_flow(&segment.flow) >> (32 - FLOWS.ilog2())) as u16
 }

@@ -42,7 +42,8 @@ declare! {
             interval_min = "500 us" from "our choice: an idle host wakes up in less",
             /// The time after a release by which its traffic has arrived or never will, even if no later release is answered,
             /// with `correction = "answers"`. `auto`: twice the least round-trip time of the flow so far, or `rtt_initial` before
-            /// the first measurement, plus 1.5 times what the line needs for the traffic in flight.
+            /// the first measurement, plus 1.5 times what the line needs for the traffic in flight. It ends before that when nothing has
+            /// come for twice the least round-trip time and `rtt_initial`.
             patience,
             stall = "16" from "our choice: a busy host may be silent for milliseconds",
             /// The congestion window with which the senders' kernels start, in segments, of which `first_trigger` is

@@ -1,5 +1,6 @@
 //! Where hosts and flows stand in the tables, as `bpf/pass.h` has it.
 
+use crate::wire::FlowKey;
 use std::net::IpAddr;
 
 /// The places, one after the other, of which a host or a flow takes a free one. The programs look at as many.
@@ -23,4 +24,13 @@ pub(super) fn mixed(hash: u32, word: u32) -> u32 {
 
 pub(super) fn of_address(address: IpAddr) -> u32 {
     words(address).into_iter().fold(0, mixed)
+}
+
+/// The hash of a flow, by whose first bits its place is found.
+pub(in crate::io) fn of_flow(flow: &FlowKey) -> u32 {
+    let mut ports = [0; 4];
+    ports[..2].copy_from_slice(&flow.source_port.to_be_bytes());
+    ports[2..].copy_from_slice(&flow.destination_port.to_be_bytes());
+    let hosts = mixed(of_address(flow.destination), of_address(flow.source));
+    mixed(hosts, u32::from_ne_bytes(ports))
 }

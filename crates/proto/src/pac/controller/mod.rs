@@ -40,8 +40,9 @@ pub struct PacConfig {
     pub stall: u32,
     pub patience: Auto<Span>,
     /// True where nobody knows the network's round-trip time beforehand. Patience that nobody has set then counts the least
-    /// round trip that the flow has had, as soon as there was one, and else `rtt_initial`. An `rtt_initial` that is long
-    /// makes the line stand still while a sender that has cut its window answers no acknowledgement.
+    /// round trip that the flow has had, as soon as there was one, and else `rtt_initial`, and a silent line ends it. Else the
+    /// line stands still while a sender answers no acknowledgement, such as one that has cut its window, or one whose program
+    /// writes again only when a third of its buffer is free.
     pub patience_measured: bool,
     pub line_rate: Rate,
     pub idle_timeout: Span,
@@ -155,6 +156,8 @@ pub struct PacController<T> {
     unanswered: VecDeque<(Time, u32, Time)>,
     /// The time of the latest release that was answered.
     answered: Time,
+    /// The time of the latest arrival.
+    arrived: Time,
 }
 
 impl<T> PacController<T> {
@@ -181,6 +184,7 @@ impl<T> PacController<T> {
             held_max: 0,
             unanswered: VecDeque::new(),
             answered: Time::ZERO,
+            arrived: Time::ZERO,
         }
     }
 
@@ -243,6 +247,7 @@ impl<T> PacController<T> {
 
     /// Records the arrival of a data packet (Algorithm 1, lines 5 to 7).
     pub fn handle_data(&mut self, flow: u32, arrival: &Arrival, now: Time) {
+        self.arrived = now;
         self.handle_timeout(now);
         self.active = now;
         self.threshold.count(arrival.marked);
@@ -358,6 +363,18 @@ impl<T> PacController<T> {
         measured.and_then(|flow| flow.rtt.least()).unwrap_or(self.config.rtt_initial)
     }
 
+    /// Returns the time from which on nothing of a release is on its way, if the line stays silent until then. Data of all flows
+    /// waits in one queue in front of the host, and a queue that is not empty keeps the line busy. So a line that has been
+    /// silent for two idle round trips has nothing left to bring that was released before. One `rtt_initial` more, since
+    /// measured round trips are as coarse as timestamps.
+    fn silent(&self, flow: u32, released: Time) -> Time {
+        if !self.config.patience_measured || self.config.patience.set().is_some() {
+            return Time::MAX;
+        }
+        let silence = self.idle_rtt(flow) * 2 + self.config.rtt_initial;
+        self.arrived.max(released).saturating_add(silence)
+    }
+
     /// Returns the bytes that an acknowledgement of a flow adds to the traffic in flight.
     fn trigger(&self, flow: u32, ack: Ack, phase: Phase) -> u64 {
         let state = self.flows.get(&flow).expect("a flow with acknowledgements is known");
@@ -404,7 +421,8 @@ impl<T> PacController<T> {
     /// settled when its patience ends.
     fn expire(&mut self, now: Time) {
         while let Some(&(until, flow, released)) = self.unanswered.front()
-            && (until <= now || released.saturating_add(self.config.rtt_initial) < self.answered)
+            && (until.min(self.silent(flow, released)) <= now
+                || released.saturating_add(self.config.rtt_initial) < self.answered)
         {
             self.unanswered.pop_front();
             if let Some(flow) = self.flows.get_mut(&flow) {
@@ -435,7 +453,9 @@ impl<T> PacController<T> {
         if self.acks.is_empty() {
             return Time::MAX;
         }
-        let unanswered = self.unanswered.front().map_or(Time::MAX, |(until, _, _)| *until);
+        let unanswered = self.unanswered.front();
+        let unanswered =
+            unanswered.map_or(Time::MAX, |(until, flow, at)| self.silent(*flow, *at).min(*until));
         let limit = self.limits.front().map_or(Time::MAX, |(at, _)| *at);
         self.interval.1.min(unanswered).min(limit)
     }

@@ -420,3 +420,53 @@ fn the_authors_code_bounds_the_control_interval() {
         assert_eq!(bench.pac.interval.1, bench.now + Span::from_us(interval));
     }
 }
+
+/// Settings of a host, at a line on which the traffic of a release takes far longer than a round trip.
+const AT_A_HOST: PacConfig = PacConfig {
+    correction: Correction::Answers,
+    rtt_method: RttMethod::Timestamps,
+    patience: Auto::Auto,
+    patience_measured: true,
+    line_rate: Rate::mbps(10),
+    ..CONFIG
+};
+
+#[test]
+fn at_a_host_a_line_that_is_silent_for_two_idle_round_trips_and_an_initial_one_brings_nothing_any_more() {
+    for (config, is_settled) in [
+        (AT_A_HOST, true),
+        (PacConfig { patience_measured: false, ..AT_A_HOST }, false),
+        (PacConfig { patience: Auto::Set(Span::from_ms(3)), ..AT_A_HOST }, false),
+    ] {
+        let mut bench = Bench::new(config);
+        bench.at_us(10).ack(1, 1).released();
+        bench.at_us(50).answer(1, 2, 10).answer(1, 3, 10);
+        bench.at_us(1000).ack(1, 3).ack(2, 9).released();
+        assert_eq!((bench.pac.in_flight(), bench.pac.held()), (3000, 1));
+        // Data of any flow ends a silence, whenever the host looks.
+        bench.now = Time::ZERO + Span::from_us(1250);
+        bench.data(3, 1);
+        let until = 1250 + 2 * 40 + 100;
+        assert_eq!(bench.at_us(until - 1).pac.in_flight(), 3000);
+        assert_eq!(bench.at_us(until).pac.in_flight(), if is_settled { 0 } else { 3000 });
+        // Longer than two initial round trips and one more, and less than any patience.
+        assert_eq!(bench.at_us(until + 270).pac.in_flight(), if is_settled { 0 } else { 3000 });
+    }
+}
+
+#[test]
+fn at_a_host_a_silence_that_began_before_a_release_counts_from_the_release() {
+    let mut bench = Bench::new(AT_A_HOST);
+    bench.at_us(1000).ack(1, 1).released();
+    assert_eq!(bench.at_us(1299).pac.in_flight(), 2000, "two and one of 100 us");
+    assert_eq!(bench.at_us(1300).pac.in_flight(), 0);
+}
+
+#[test]
+fn at_a_host_what_waits_is_looked_at_when_the_silence_has_lasted_long_enough() {
+    let interval_min = Span::from_ms(50);
+    let mut bench = Bench::new(PacConfig { interval_min, ..AT_A_HOST });
+    bench.ack(1, 9).ack(2, 1);
+    assert_eq!(bench.released(), [(1, 9)]);
+    assert_eq!(bench.pac.next_timeout(), Time::ZERO + Span::from_us(300));
+}

@@ -9,6 +9,7 @@ mod ingress;
 mod ring;
 
 use super::*;
+use crate::io::pass::hash::of_flow;
 use crate::io::samples::{ETHERNET, Packet, fault, key};
 use crate::wire::FlowKey;
 use aya::programs::{TestRun, TestRunOptions};
@@ -38,6 +39,11 @@ fn on_both(test: impl Fn(&mut Programs, FlowKey)) {
 /// A pure acknowledgement that this host sends to the source of a flow.
 fn ack(flow: FlowKey, number: u32) -> Packet {
     Packet::answer(flow, number, 500)
+}
+
+/// The place of a connection that brings data, which others may share.
+fn place(flow: FlowKey) -> u32 {
+    of_flow(&flow) >> 16
 }
 
 impl Programs {

@@ -109,3 +109,19 @@ fn an_acknowledgement_with_bytes_behind_it_passes() {
         assert!(matches!(programs.goes_out(&frame), (false, events) if events.is_empty()));
     });
 }
+
+#[test]
+fn acknowledgements_of_a_connection_that_shares_its_place_with_one_that_brings_data_are_taken_too() {
+    on_both(|programs, flow| {
+        let others = (0..=u16::MAX).flat_map(|port| (81..=90).map(move |other| (port, other)));
+        let mut others =
+            others.map(|(source_port, destination_port)| FlowKey { source_port, destination_port, ..flow });
+        let other = others
+            .find(|other| place(*other) == place(flow))
+            .expect("one of ten times as many as there are places");
+        programs.begin(flow);
+        assert!(programs.goes_out(&ack(other, 101).frame()).0, "{other:?}");
+        let beside = FlowKey { source_port: other.source_port ^ 1, ..other };
+        assert!(place(beside) != place(flow) && !programs.goes_out(&ack(beside, 101).frame()).0);
+    });
+}
