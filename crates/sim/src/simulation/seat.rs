@@ -8,6 +8,11 @@ use std::sync::{Mutex, PoisonError};
 pub trait Piece: Send + 'static {
     /// Takes in what the others have sent, handles all that comes before `until`, and sends what it has for them.
     fn go_on(&mut self, until: Time) -> Left;
+
+    /// Returns whether it costs more to go on in several steps than in one.
+    fn prefers_one_step(&self) -> bool {
+        false
+    }
 }
 
 /// What a piece has left.
@@ -120,8 +125,8 @@ impl<P> Seat<P> {
 }
 
 impl<P: Piece> Seat<P> {
-    /// Goes on with the piece up to what it may hear, or by a portion of time if it had many events the last time. Returns
-    /// `None` if another thread does, or if it may not. `heard` must see all promises before the piece takes in what came.
+    /// Goes on with the piece up to what it may hear, or by a portion of time if it had many events the last time and several
+    /// steps cost it no more than one. Returns `None` if another thread does, or if it may not. `heard` must see all promises before the piece takes in what came.
     pub fn go_on(&self, heard: impl Fn() -> Time, portion: Span, many: u64) -> Option<Went> {
         let mut place = self.taken.try_lock().ok()?;
         let taken = place.as_mut()?;
@@ -131,7 +136,7 @@ impl<P: Piece> Seat<P> {
             return None;
         }
         self.is_taken.store(true, Ordering::SeqCst);
-        let end = if taken.events < many {
+        let end = if taken.events < many || taken.piece.prefers_one_step() {
             reach
         } else {
             reach.min(taken.done.max(taken.next).saturating_add(portion))
@@ -146,5 +151,42 @@ impl<P: Piece> Seat<P> {
         self.is_taken.store(false, Ordering::SeqCst);
         drop(place);
         Some(Went { events, is_at_end: is_over && !is_stuck, is_stuck })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A piece that has many events, and notes how far it went.
+    struct Busy {
+        prefers_one_step: bool,
+        ends: Vec<Time>,
+    }
+
+    impl Piece for Busy {
+        fn go_on(&mut self, until: Time) -> Left {
+            self.ends.push(until);
+            Left { next: until, events: 1000, is_stuck: false }
+        }
+
+        fn prefers_one_step(&self) -> bool {
+            self.prefers_one_step
+        }
+    }
+
+    #[test]
+    fn a_busy_piece_goes_on_by_portions_unless_that_costs_it_more() {
+        let at = |ns| Time::ZERO + Span::from_ns(ns);
+        let ends = |prefers_one_step| {
+            let seat = Seat::default();
+            seat.fill(Busy { prefers_one_step, ends: Vec::new() }, Time::ZERO, at(1000));
+            // Nothing is known of the first step.
+            seat.go_on(|| at(100), Span::from_ns(250), 128);
+            while seat.go_on(|| at(1000), Span::from_ns(250), 128).is_some() {}
+            seat.empty().ends[1..].to_vec()
+        };
+        assert_eq!(ends(false), [at(350), at(600), at(850), at(1000)]);
+        assert_eq!(ends(true), [at(1000)]);
     }
 }

@@ -40,6 +40,11 @@ impl Piece for Part {
         let next = if is_stuck { Some(region.last) } else { net.next_at() };
         Left { next: next.unwrap_or(Time::MAX), events: now.events, is_stuck }
     }
+
+    fn prefers_one_step(&self) -> bool {
+        // A block finds in the cache what it has fetched for the first frames of a step.
+        self.net.blocks.as_ref().is_some_and(|blocks| blocks.are_open())
+    }
 }
 
 /// The number of events that a window is expected to have. Times are in picoseconds.
