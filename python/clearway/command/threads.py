@@ -143,8 +143,9 @@ def automatic(scenario: _clearway.Scenario, idle_now: Callable[[], int]) -> tupl
 
 
 def gain(cpu_s: float, simulated_s: float, one: _clearway._Partition, cut: _clearway._Partition) -> float:
-    """The expected elapsed time of one thread divided by that of a thread for each part of a cut network, for a run of so
-    much CPU time without blocks.
+    """The expected elapsed time of one thread divided by that of a thread for each part of a cut network.
+
+    `cpu_s` is what one thread takes without blocks.
     """
     windows = simulated_s / cut["width_s"] if cut["width_s"] else 0.0
     of_one, of_all = (cpu_s / (BLOCKS_GAIN if max(each["blocks"]) > 1 else 1.0) for each in (one, cut))
