@@ -30,13 +30,16 @@ fn run_cut(model: &Model, partition: &Partition, always: bool) -> Results {
 }
 
 /// Runs a model whose threads go through blocks in turn, in steps of so many events, but for two of so many stretches of time,
-/// until so many steps are done, after which blocks rest for good.
+/// until so many steps are done, after which blocks rest for good. After each third step a checkpoint is written, and the run goes on.
 fn run_in_blocks(model: &Model, blocks: &Partition, step: u64, every: u64, steps: u64) -> Results {
     let mut simulation = Simulation::spooled(model, blocks, [None, None]).expect("the model is sound");
     simulation.take_turns_but(every);
     let mut done = 0;
     while simulation.step(step) {
         done += 1;
+        if done % 3 == 0 {
+            simulation.save("", &mut std::io::sink()).expect("a sink takes all");
+        }
         if done == steps {
             simulation.take_turns_but(1);
         }

@@ -152,3 +152,42 @@ pub fn agendas(net: &Network) -> impl Iterator<Item = &Agenda> {
     let of_blocks = net.blocks.iter().flat_map(|blocks| blocks.agendas());
     std::iter::once(&net.agenda).chain(of_blocks)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::slab::RoutedPacket;
+    use clearway_proto::AnyTransport;
+    use clearway_topology::LeafSpine;
+
+    #[test]
+    fn what_waits_at_a_port_to_another_part_is_due_at_the_same_time_whether_blocks_take_turns_or_rest() {
+        let tree = LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 4, ..LeafSpine::default() };
+        let topology = tree.build().unwrap();
+        let [leaf, spine, other] = ["leaf0", "spine0", "leaf1"].map(|name| topology.node(name).unwrap());
+        let exit = topology.port_between(spine, other).unwrap();
+        let model = crate::ports::network_for(topology, [&AnyTransport::by_name("ndp").unwrap()]).unwrap();
+        // One part has a leaf with its hosts as one block, and a spine as the other; all else is the other part.
+        let nodes = (0..model.topology.nodes().len()).map(NodeId::from_index);
+        let is_here = |node: NodeId| node.index() < 4 || node == leaf || node == spine;
+        let part_of = nodes.clone().map(|node| u32::from(!is_here(node))).collect();
+        let block_of: Vec<u32> = nodes.map(|node| u32::from(node == spine)).collect();
+        let mut nets = Networks::new(&model, part_of, 2);
+        divide(&mut nets, &model, &block_of, &[2, 1]);
+        let net = nets.part_mut(0);
+        for _ in 0..3 {
+            let id = net.slab.insert(RoutedPacket::for_test(1_000));
+            pipeline::hand_aside(net, exit, id);
+        }
+        let (due, wakes) = (net.ports[exit].busy_until, net.agenda.next_at());
+        assert!(net.ports[exit].waiting == 2 && wakes > Some(due), "the port is served late");
+        look_at_exits(net);
+        assert_eq!(net.next_at(), Some(due));
+        spread(net, |_, _| spine);
+        let blocks = net.blocks.as_ref().unwrap();
+        assert_eq!([0, 1].map(|block| blocks.next_at(block)), [None, Some(due)]);
+        assert_eq!(net.next_at(), Some(due));
+        gather_part(net);
+        assert_eq!((net.next_at(), net.agenda.next_at()), (Some(due), wakes));
+    }
+}

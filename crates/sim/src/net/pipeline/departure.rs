@@ -103,17 +103,18 @@ fn launch(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
 fn launch_where_looked_at(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
     let out = &net.ports[port];
     match out.special.mechanism {
-        // Where not all packets come here, those come that the mechanism sees.
-        Some(mechanism) if out.special_departures != Sees::All => {
-            show_departure(net, port, mechanism, id);
-            launch(net, port, arrival, id);
-        }
-        // Without a mechanism, those are data at a port that trims.
-        None if out.special_departures == Sees::Data => {
+        _ if out.special_departures == Sees::All => launch_rarely(net, port, arrival, id),
+        // Where not all packets come here, those are data at a port that trims, of which a mechanism sees none.
+        _ if out.special.trims() => {
             note_departure(net, port, id);
             launch(net, port, arrival, id);
         }
-        _ => launch_rarely(net, port, arrival, id),
+        // Elsewhere they are what the mechanism sees.
+        Some(mechanism) => {
+            show_departure(net, port, mechanism, id);
+            launch(net, port, arrival, id);
+        }
+        None => launch_rarely(net, port, arrival, id),
     }
 }
 

@@ -169,9 +169,9 @@ mod tests {
     use super::*;
     use crate::model::{Amount, Class, LastHop, Marking, Model, SharedBuffer, Threshold, Trim};
     use crate::net::slab::RoutedPacket;
-    use clearway_proto::Header;
     use clearway_proto::port::{MarkAt, TrimConfig, TrimVictim};
-    use clearway_topology::{LeafSpine, NodeId};
+    use clearway_proto::{AnyTransport, Header, Sees};
+    use clearway_topology::{LeafSpine, NodeId, Star};
     use clearway_units::{Bytes, Span, Time};
 
     /// The limit of the queue of data.
@@ -223,6 +223,21 @@ mod tests {
         net.agenda.now = net.ports[port].busy_until;
         hand(&mut net, port);
         assert_eq!(lengths(&net, port), [4, 1]);
+    }
+
+    #[test]
+    fn a_port_with_a_mechanism_that_sees_no_packet_depart_counts_what_is_being_sent_too() {
+        let pacc = AnyTransport::by_name("pacc").unwrap();
+        let mechanism = crate::ports::network_for(Star::default().build().unwrap(), [&pacc]).unwrap();
+        let mut model = model(TrimVictim::Arriving, 100);
+        model.switch.mechanism = mechanism.switch.mechanism;
+        let (mut net, port) = (Network::new(&model), port(&model, false));
+        let special = &net.ports[port].special;
+        assert!(special.mechanism.is_some() && special.sees_departures == Sees::Nothing);
+        for _ in 0..5 {
+            hand(&mut net, port);
+        }
+        assert_eq!(lengths(&net, port), [3, 1], "one is on the wire, three wait, and the fifth was cut");
     }
 
     #[test]
