@@ -218,6 +218,10 @@ pub trait Datapath {
     /// Returns the time at which [`Datapath::handle_timeout`] must be called, or [`Time::MAX`] for never.
     fn next_timeout(&self) -> Time;
 
+    /// Returns true if nothing waits for a frame or a segment that may come now, so that the datapath may hear of credits and of data a
+    /// millisecond late. Requests, stops and their answers never wait.
+    fn is_patient(&self, now: Time) -> bool;
+
     /// Handles the timer at the time of [`Datapath::next_timeout`], or earlier.
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions);
 

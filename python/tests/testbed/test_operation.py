@@ -20,11 +20,12 @@ from skips import skip
 
 from clearway.testbed import Host, Network, call, lacking
 from clearway.testbed.namespace import wait_until
+from testbed.attacks import STALL_S, between
 from testbed.conftest import Build
 
 pytestmark = pytest.mark.testbed
 ROOT = Path(__file__).resolve().parents[3]
-NET_ADMIN, NET_RAW = 1 << 12, 1 << 13
+NET_ADMIN, NET_RAW, SYS_NICE, SYS_RESOURCE = 1 << 12, 1 << 13, 1 << 23, 1 << 24
 HOST = ("host", "--dev", "eth0", "--rate", "100Mbps")
 PAC = ("pac", "--dev", "eth0", "--rate", "100Mbps", "--offloads", "off")
 DAEMONS = pytest.mark.parametrize("words", [HOST, (*HOST, "--transport", "ec4"), PAC], ids=["host", "ec4", "pac"])
@@ -226,11 +227,38 @@ def test_a_switch_is_set_up_while_its_daemon_runs(net: Network, start: Start, cl
 @DAEMONS
 def test_only_two_capabilities_are_kept(start: Start, words: tuple[str, ...]) -> None:
     daemon = start(*words)
+    own = status(Path("/proc/self"))
+    # Where the daemon of a host may not raise its limit of real-time priority, it keeps the right to its own priority.
+    nice = SYS_NICE if words[0] == "host" and not int(own["CapEff"], 16) & SYS_RESOURCE else 0
     for task in Path(f"/proc/{daemon.process.pid}/task").iterdir():
-        status = dict(line.split(":\t", 1) for line in (task / "status").read_text().splitlines())
-        for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
-            assert int(status[kind], 16) == NET_ADMIN | NET_RAW, (task.name, kind)
-        assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+        held = status(task)
+        for kind in ("CapInh", "CapBnd", "CapAmb"):
+            assert int(held[kind], 16) == NET_ADMIN | NET_RAW, (task.name, kind)
+        for kind in ("CapPrm", "CapEff"):
+            assert int(held[kind], 16) == NET_ADMIN | NET_RAW | nice & int(own[kind], 16), (task.name, kind)
+        assert (held["NoNewPrivs"], held["Seccomp"]) == ("1", "2")
+
+
+def status(process: Path) -> dict[str, str]:
+    """What the kernel says of a process or a thread."""
+    return dict(line.split(":\t", 1) for line in (process / "status").read_text().splitlines())
+
+
+def test_the_daemon_of_a_host_is_realtime_only_while_something_may_wait_for_it(net: Network, start: Start) -> None:
+    if not int(status(Path("/proc/self"))["CapEff"], 16) & (SYS_NICE | SYS_RESOURCE):
+        pytest.skip("may not change its priority here")
+    daemon = start(*HOST)
+    start(*HOST, at=1)
+
+    def policy() -> int:
+        return os.sched_getscheduler(daemon.process.pid) & ~os.SCHED_RESET_ON_FORK
+
+    wait_until(lambda: policy() == os.SCHED_OTHER, "nothing waits")
+    assert os.getpriority(os.PRIO_PROCESS, daemon.process.pid) == -20
+    moving = between(net, 4_000_000)
+    wait_until(lambda: policy() == os.SCHED_FIFO, "packets are held", 10.0, 0.001)
+    assert moving.wait().stall_s < STALL_S
+    wait_until(lambda: policy() == os.SCHED_OTHER, "nothing waits any more")
 
 
 @pytest.mark.parametrize(

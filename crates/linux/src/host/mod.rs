@@ -74,6 +74,9 @@ use table::{Slot, Table};
 
 /// The time without any input after which the clock is taken to have jumped, if a timer was due meanwhile.
 const JUMP: Span = Span::from_secs(1);
+/// The time after a request, or after a large packet that spent a credit, for which data is heard of at once: it tells how long credits
+/// take, and which of them were lost.
+const PROMPT: Span = Span::from_ms(5);
 /// The time between two searches for old flows.
 const SWEEP: Span = Span::from_ms(100);
 /// The number of searches in which all flows are looked at.
@@ -107,6 +110,8 @@ pub struct Host {
     now: Time,
     /// The time by which the host's own clock is behind the driver's, because that jumped.
     skipped: Span,
+    /// The time until which data is heard of at once, since some spent a credit not long ago, or will.
+    prompt_until: Time,
     /// The time of the next search for old flows.
     sweep_at: Time,
     /// The first flow that the next search looks at.
@@ -170,6 +175,7 @@ impl Host {
             serial: 0,
             now: Time::ZERO,
             skipped: Span::ZERO,
+            prompt_until: Time::ZERO,
             sweep_at: Time::MAX,
             sweep_from: 0,
             config,
@@ -431,6 +437,11 @@ impl Datapath for Host {
             self.with_sender(slot, now, actions, |flow, cx| flow.release_all(cx));
         }
         self.signals.send_all(actions);
+    }
+
+    fn is_patient(&self, now: Time) -> bool {
+        let own = now.as_ps().saturating_sub(self.skipped.as_ps());
+        self.counters.held_now == 0 && own >= self.prompt_until.as_ps()
     }
 
     fn next_timeout(&self) -> Time {

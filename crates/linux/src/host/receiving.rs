@@ -1,11 +1,11 @@
 //! The flows whose data this host receives, all together: requests, stops, data, and the credits on their way out.
 
-use super::Host;
 use super::counters::Refusal;
 use super::credits::Waiting;
 use super::leftover::wire;
 use super::receiver::{Answer, IPV6_MORE, ReceiveFlow};
 use super::table::Slot;
+use super::{Host, PROMPT};
 use crate::datapath::Actions;
 use crate::wire::{Carrier, Control, FlowKey, Kind, MacAddr, Segment};
 use clearway_proto::{Entity, Rng};
@@ -31,6 +31,7 @@ impl Host {
     ) -> Result<(), Refusal> {
         let (key, is_pinned) = (control.flow, self.config.carrier == Carrier::Ethernet);
         self.counters.requests_received += 1;
+        self.prompt_until = now.saturating_add(PROMPT);
         if let Some(slot) = self.receivers.find(&key) {
             let flow = self.receivers.get(slot).ok_or(Refusal::UnknownFlow)?;
             if is_pinned && !flow.may_come_from(from, now) {
@@ -145,6 +146,10 @@ impl Host {
             let Some(flow) = self.receivers.get_mut(slot) else { return };
             if flow.is_proven && flow.is_sending() {
                 flow.on_small_data(wire, frame, segment.payload, now);
+                // The timer may wait for the trickle, and the credits that were due since then leave as far as there is room now.
+                if flow.next_timer(&self.receive) <= now {
+                    self.counters.cut_off += u64::from(flow.on_timer(&self.receive, now));
+                }
                 self.drain(slot, now, actions);
             }
             return;
@@ -157,6 +162,9 @@ impl Host {
             return self.counters.refuse(Refusal::Number);
         }
         self.counters.data_received += 1;
+        if wire > frame / 2 {
+            self.prompt_until = now.saturating_add(PROMPT);
+        }
         if let Some(peer) = self.peers.get_mut(segment.flow.source) {
             peer.trickle.on_data(wire);
         }
@@ -186,6 +194,7 @@ impl Host {
             wants_ecn: false,
         };
         let (mut at, gap) = flow.late_since(&self.receive, now);
+        let mut credits = 0;
         loop {
             while let Some(answer) = flow.poll(&self.receive, at) {
                 let control = match answer {
@@ -203,11 +212,12 @@ impl Host {
                         let (serial, is_proven) = (flow.serial, flow.is_proven);
                         if flow.is_small(now)
                             && let Some(peer) = self.peers.get_mut(key.source)
-                            && !peer.trickle.may_leave(self.send.frame, self.send.leftover, now)
+                            && !peer.trickle.may_leave(self.send.frame, self.send.leftover, credits, now)
                         {
                             self.counters.credits_spared += 1;
                             continue;
                         }
+                        credits += 1;
                         self.credits.push(Waiting {
                             slot,
                             serial,
@@ -226,10 +236,19 @@ impl Host {
             }
             at = at.saturating_add(gap).min(now);
         }
-        let at = flow.next_timer(&self.receive);
-        self.receivers.set_timer(slot, at);
         self.signals.send(now, actions);
         self.send_credits(now, actions);
+        let Some(flow) = self.receivers.get(slot) else { return };
+        let mut at = flow.next_timer(&self.receive);
+        // While the other host has enough for its small packets, a credit leaves when data comes, of which the flow hears without a timer,
+        // or as a part of the trickle.
+        if flow.is_small(now)
+            && let Some(peer) = self.peers.get_mut(key.source)
+            && !peer.trickle.has_room(self.send.frame, self.send.leftover, 0)
+        {
+            at = at.max(peer.trickle.next_at());
+        }
+        self.receivers.set_timer(slot, at);
     }
 
     /// Sends the credits that may leave now.

@@ -30,11 +30,22 @@ impl Trickle {
         self.unspent = self.unspent.saturating_sub(wire.into());
     }
 
-    /// Returns true if a credit may leave to a flow of small packets: because the other host has room for all that it pays for, or has
-    /// spent half of what it keeps, or as a part of the trickle.
-    pub fn may_leave(&mut self, frame: u32, kept: u32, now: Time) -> bool {
-        let enough = kept.saturating_sub(frame).max(kept / 2);
-        let may = self.unspent <= enough.into() || now >= self.at;
+    /// Returns true if the other host has room for all that a credit pays for, or has spent half of what it keeps, after `others` more
+    /// that are about to leave.
+    pub fn has_room(&self, frame: u32, kept: u32, others: u32) -> bool {
+        let unspent = self.unspent + u64::from(frame) * u64::from(others);
+        unspent <= kept.saturating_sub(frame).max(kept / 2).into()
+    }
+
+    /// Returns the time from which a credit may leave although nothing was spent.
+    pub fn next_at(&self) -> Time {
+        self.at
+    }
+
+    /// Returns true if a credit may leave to a flow of small packets after `others`: because the other host has room for it, or as a part
+    /// of the trickle.
+    pub fn may_leave(&mut self, frame: u32, kept: u32, others: u32, now: Time) -> bool {
+        let may = self.has_room(frame, kept, others) || now >= self.at;
         if may {
             self.at = now.saturating_add(TRICKLE);
         }
@@ -54,7 +65,7 @@ mod tests {
     fn credits(kept: u32, packets: u64) -> u64 {
         let (mut trickle, mut credits) = (Trickle::default(), 0);
         for number in 0..packets {
-            if trickle.may_leave(1538, kept, at(number)) {
+            if trickle.may_leave(1538, kept, 0, at(number)) {
                 trickle.on_credit(1538, kept);
                 credits += 1;
             }
@@ -77,8 +88,29 @@ mod tests {
     #[test]
     fn one_credit_a_millisecond_leaves_although_nothing_was_spent() {
         let mut trickle = Trickle { unspent: 1538, at: Time::ZERO };
-        let left = (0..10_000).filter(|us| trickle.may_leave(1538, 1538, at(*us))).count();
+        let left = (0..10_000).filter(|us| trickle.may_leave(1538, 1538, 0, at(*us))).count();
         assert_eq!(left, 10);
+    }
+
+    #[test]
+    fn there_is_room_for_a_credit_once_a_frame_is_spent_or_half_of_what_is_kept() {
+        for (kept, spent, has_room) in
+            [(6152, 1537, false), (6152, 1538, true), (2000, 999, false), (2000, 1000, true)]
+        {
+            let mut trickle = Trickle { unspent: kept.into(), at: Time::ZERO };
+            trickle.on_data(spent);
+            assert_eq!(trickle.has_room(1538, kept, 0), has_room, "{spent} of {kept}");
+        }
+        let mut trickle = Trickle::default();
+        assert!(trickle.may_leave(1538, 1538, 0, at(7)));
+        assert_eq!(trickle.next_at(), at(1_007), "one in each millisecond leaves anyway");
+    }
+
+    #[test]
+    fn credits_that_are_about_to_leave_together_take_no_more_than_the_room() {
+        let mut trickle = Trickle { unspent: 1_000, at: at(1_000) };
+        let left = (0..9).take_while(|others| trickle.may_leave(1538, 6152, *others, at(0))).count();
+        assert_eq!(left, 3, "5,152 bytes are spent");
     }
 
     #[test]

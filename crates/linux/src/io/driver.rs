@@ -7,9 +7,10 @@ use super::load::{Counted, Load};
 use super::nic::{LinkState, Nic};
 use super::packet::{FrameSocket, Received, Sniffer};
 use super::pass::Pass;
+use super::priority::Following;
 use super::queue::Queue;
 use super::supervisor::{Next, Supervisor};
-use super::sys::{self, Priority};
+use super::sys::Priority;
 use super::watched::{Counts, Watched};
 use crate::datapath::{Actions, Datapath, HeldId, Metric, Verdict};
 use crate::wire::{Carrier, Segment};
@@ -67,6 +68,7 @@ pub struct Driver {
     pass: Option<Pass>,
     clock: Clock,
     load: Load,
+    priority: Following,
     /// The latest time that the datapath was told.
     told: Time,
     /// The times that the link went down.
@@ -81,7 +83,7 @@ impl Driver {
     pub fn open(setup: &Setup, pass: Option<Pass>) -> Result<Driver, IoError> {
         let nic = Nic::open(&setup.interface)?;
         // A credit that leaves late cannot be made up for: on a busy machine half of the throughput depends on this.
-        raise_priority(setup.priority);
+        let priority = Following::raise(setup.priority);
         // The default slack of 50 us is more than the time between two credits at 1 Gbit/s.
         let _ = nix::sys::prctl::set_timerslack(1);
         let (copied, copying) = match setup.holds {
@@ -93,7 +95,7 @@ impl Driver {
         let queue = Queue::open(setup.queue, copied, copying)?;
         let clock = Clock::start()?;
         let (load, told, downs) = (Load::default(), Time::ZERO, 0);
-        Ok(Driver { nic, queue, frames, sniffer, pass, clock, load, told, downs })
+        Ok(Driver { nic, queue, frames, sniffer, pass, clock, load, priority, told, downs })
     }
 
     /// Records that the rules are set.
@@ -147,19 +149,22 @@ impl Driver {
                     return Ok(());
                 }
             }
-            let pause = self.load.pause(now);
+            let is_patient = datapath.is_patient(now);
+            self.priority.follow(is_patient);
+            let pause = if is_patient { Span::ZERO } else { self.load.pause(now) };
             if !pause.is_zero() {
                 // A signal that ends the pause early does no harm.
                 let _ =
                     clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::empty(), &timespec(pause));
                 now = self.clock.now();
             }
-            let due = datapath.next_timeout().saturating_add(self.load.gather());
-            let ready = self.wait(now, due.min(look_at))?;
+            let due = datapath.next_timeout().saturating_add(self.load.gather(is_patient));
+            let ready = self.wait(now, due.min(look_at), is_patient)?;
             now = self.clock.now();
             let came = self.frames.received + self.sniffer.seen + self.queue.counters.held;
             let (seen, sent, turns) = (self.sniffer.seen, self.frames.sent, self.frames.turns);
             self.load.start_round(now, Counted { came, seen, sent, turns });
+            let frames = self.frames.received;
             let start = self.clock.start_ns();
             if let Some(pass) = &mut self.pass {
                 pass.tally(|passed| datapath.handle_passed(&passed, now, actions));
@@ -169,6 +174,7 @@ impl Driver {
             if self.packets(datapath, now, ready, actions)? {
                 look_at = now;
             }
+            self.load.end_round(now, self.sniffer.seen > seen, self.frames.received > frames);
             self.carry_out(actions);
             if ready.held {
                 self.held(datapath, now, up, actions)?;
@@ -180,7 +186,7 @@ impl Driver {
 
     /// Handles timers in their order, each at its own time if that is not long past.
     fn timers(&mut self, datapath: &mut dyn Datapath, now: Time, actions: &mut Actions) {
-        let late_max = self.load.late_max();
+        let late_max = self.load.late_max(datapath.is_patient(now));
         for _ in 0..TIMERS {
             let due = datapath.next_timeout();
             if due > now {
@@ -193,23 +199,30 @@ impl Driver {
         self.told = self.told.max(now);
     }
 
-    /// Waits until a socket has something to read or `until` is reached.
-    fn wait(&self, now: Time, until: Time) -> Result<Ready, IoError> {
+    /// Waits until a socket has something to read or `until` is reached. While the datapath is patient, credits and segments that go on
+    /// coming don't end the wait, and are looked for after a time that the load tells.
+    fn wait(&self, now: Time, until: Time, is_patient: bool) -> Result<Ready, IoError> {
         let mut time = until.saturating_since(now);
-        let urgent = self.sniffer.urgent().filter(|_| time <= SEEN_WITH_TIMER || self.load.many_are_seen());
-        if urgent.is_some() {
+        let credits_wait = is_patient && self.load.frames_go_on(now);
+        let segments_wait = is_patient && self.load.segments_go_on(now);
+        let is_soon = time <= SEEN_WITH_TIMER || self.load.many_are_seen();
+        let urgent = self.sniffer.urgent().filter(|_| segments_wait || is_soon);
+        if credits_wait || segments_wait {
+            time = time.min(self.load.patience());
+        } else if urgent.is_some() {
             time = time.min(SEEN_LATE);
         }
+        let frames = if credits_wait { self.frames.urgent() } else { self.frames.fd() };
         let seen = urgent.unwrap_or(self.sniffer.fd());
         let mut sockets =
-            [self.frames.fd(), seen, self.queue.fd()].map(|socket| PollFd::new(socket, PollFlags::POLLIN));
+            [frames, seen, self.queue.fd()].map(|socket| PollFd::new(socket, PollFlags::POLLIN));
         match ppoll(&mut sockets, Some(timespec(time)), None) {
             Ok(_) => {}
-            Err(Errno::EINTR) => return Ok(Ready::default()),
+            Err(Errno::EINTR) => return Ok(Ready { credits_wait, ..Ready::default() }),
             Err(errno) => return Err(IoError::Socket { what: "cannot wait for packets", errno }),
         }
         let [frames, segments, held] = sockets.map(|socket| socket.any().unwrap_or(true));
-        Ok(Ready { frames, segments, held })
+        Ok(Ready { frames, credits_wait, segments, held })
     }
 
     /// Hands over what came by the packet sockets. Returns true if the NIC is down.
@@ -243,8 +256,12 @@ impl Driver {
                 datapath.handle_segment(direction, segment, link, now, actions);
             })
         })?;
-        if ready.frames {
-            read(&mut || self.frames.receive(|frame| datapath.handle_frame(frame, now, actions)))?;
+        if ready.frames || ready.credits_wait {
+            read(&mut || {
+                self.frames.receive(ready.frames, ready.credits_wait, |frame| {
+                    datapath.handle_frame(frame, now, actions);
+                })
+            })?;
         }
         Ok(down)
     }
@@ -316,18 +333,12 @@ impl Counts for Driver {
     }
 }
 
-/// Gives the calling thread a priority, or the highest ordinary one if it may not have that.
-pub(super) fn raise_priority(wanted: Priority) {
-    let Err(errno) = sys::raise_priority(wanted) else { return };
-    let is_high = wanted != Priority::High && sys::raise_priority(Priority::High).is_ok();
-    let has = if is_high { "high" } else { "usual" };
-    tracing::warn!(?wanted, has, %errno, "the daemon may not have its priority, and is late where other programs are busy");
-}
-
 /// The sockets that have something to read.
 #[derive(Clone, Copy, Default)]
 struct Ready {
     frames: bool,
+    /// True if only frames that must not wait were looked for, so that credits may have come too.
+    credits_wait: bool,
     segments: bool,
     held: bool,
 }

@@ -2,7 +2,7 @@
 //! match of iptables.
 
 use crate::datapath::FRAME_MAX;
-use crate::wire::ETHERTYPE;
+use crate::wire::{ETHERTYPE, Kind};
 use std::fmt::Write as _;
 
 /// An instruction, as `struct sock_filter` of `linux/filter.h` has it.
@@ -45,6 +45,9 @@ pub enum Family {
 /// The greatest number of bytes of a packet that a filter hands to a packet socket: the headers of Ethernet, IPv4 and
 /// TCP at their longest.
 pub(super) const SNAP_LEN: u32 = 14 + 60 + 60;
+
+/// The length of the Ethernet header, which stands before the IP header, or before the version and the kind of a control frame.
+const ETHERNET: u32 = 14;
 
 // The operations, by their names in `linux/bpf_common.h`.
 const LD_B_ABS: u16 = 0x30;
@@ -203,7 +206,6 @@ pub(super) fn sniffed(holds: Holds, ipv6: bool) -> Vec<Instruction> {
 /// Returns a program that sees a packet from its Ethernet header on, and does `choose` with those of IPv4, and with those of
 /// IPv6 if `ipv6` says so. It lets `accepted` bytes pass.
 fn by_family(ipv6: bool, accepted: u32, choose: impl Fn(&mut Program)) -> Vec<Instruction> {
-    const ETHERNET: u32 = 14;
     let mut program = Program::new(ETHERNET, Family::Ipv4);
     program.load(LD_H_ABS, 12);
     let branch = program.steps.len();
@@ -247,6 +249,17 @@ impl Program {
         self.payload(To::Accept, To::Reject);
     }
 
+    /// Accepts a datagram whose port has been loaded, if it goes to `port` and, if `leaves_credits` says so, is no credit: the instruction
+    /// `code` loads its kind from `at`.
+    fn choose_port(&mut self, port: u16, leaves_credits: bool, code: u16, at: u32) {
+        if !leaves_credits {
+            return self.jump(JEQ, port.into(), To::Accept, To::Reject);
+        }
+        self.jump(JEQ, port.into(), To::Next, To::Reject);
+        self.load(code, at);
+        self.jump(JEQ, Kind::Credit as u32, To::Reject, To::Accept);
+    }
+
     /// Chooses among the packets of one version of IP, as [`opens`] says.
     fn opening(&mut self) {
         const OUTGOING: u32 = 4;
@@ -261,7 +274,24 @@ impl Program {
 /// Returns the program by which a packet socket chooses control frames in UDP datagrams to a port, over both versions of IP,
 /// and those straight over Ethernet, so that the log can say that a host uses these.
 pub(super) fn datagrams(port: u16) -> Vec<Instruction> {
-    const ETHERNET: u32 = 14;
+    chosen_datagrams(port, false)
+}
+
+/// Returns the program by which a packet socket chooses the control frames that are no credits: straight over Ethernet, or in UDP
+/// datagrams to a port.
+pub(super) fn signals(port: Option<u16>) -> Vec<Instruction> {
+    let Some(port) = port else {
+        let mut program = Program::new(0, Family::Ipv4);
+        program.load(LD_B_ABS, ETHERNET + 1);
+        program.jump(JEQ, Kind::Credit as u32, To::Reject, To::Accept);
+        return program.finish(1);
+    };
+    chosen_datagrams(port, true)
+}
+
+/// As [`datagrams`], without credits if `leaves_credits` says so.
+fn chosen_datagrams(port: u16, leaves_credits: bool) -> Vec<Instruction> {
+    const UDP_HEADER: u32 = 8;
     let mut program = Program::new(ETHERNET, Family::Ipv4);
     program.load(LD_H_ABS, 12);
     program.jump(JEQ, ETHERTYPE.into(), To::Accept, To::Next);
@@ -273,14 +303,14 @@ pub(super) fn datagrams(port: u16) -> Vec<Instruction> {
     program.jump(JSET, 0x3fff, To::Reject, To::Next);
     program.load(LDX_B_MSH, ETHERNET);
     program.load(LD_H_IND, ETHERNET + 2);
-    program.jump(JEQ, port.into(), To::Accept, To::Reject);
+    program.choose_port(port, leaves_credits, LD_B_IND, ETHERNET + UDP_HEADER + 1);
     program.steps[branch].2 = To::Step(program.steps.len());
     program.jump(JEQ, 0x86dd, To::Next, To::Reject);
     program.load(LD_B_ABS, ETHERNET + 6);
     program.jump(JEQ, UDP, To::Next, To::Reject);
     program.load(LD_H_ABS, ETHERNET + 40 + 2);
-    program.jump(JEQ, port.into(), To::Accept, To::Reject);
-    program.finish(FRAME_MAX as u32 + 4)
+    program.choose_port(port, leaves_credits, LD_B_ABS, ETHERNET + 40 + UDP_HEADER + 1);
+    program.finish(if leaves_credits { 1 } else { FRAME_MAX as u32 + 4 })
 }
 
 /// Returns the program by which a socket takes nothing.

@@ -12,6 +12,15 @@ const ROUND: Span = Span::from_us(50);
 /// The number of segments in a window of 1 ms from which on many pass.
 const MANY_SEEN: u64 = 2;
 
+/// The number of segments that come together while the datapath is patient: small packets, of which 45 and more leave for what credits
+/// leave over by default, so that the sender has got further credits by then.
+const SEEN_TOGETHER: u64 = 8;
+/// The shortest time for which they are let come, which is several times that of a wake-up.
+const PATIENCE_MIN: Span = Span::from_us(200);
+/// The time without a segment, or without a frame, after which a patient datapath is told of the next one at once.
+const SEGMENTS_END: Span = Span::from_ms(20);
+const FRAMES_END: Span = Span::from_ms(3);
+
 /// The number of frames that left in a window of 1 ms from which on timers gather: half of the credits that fill 100 Mbit/s.
 const MANY_SENT: u64 = 4;
 /// The time for which a timer waits for later ones then: a little more than the time between two credits at 100 Mbit/s.
@@ -28,7 +37,8 @@ const LATE_MAX: Span = Span::from_us(100);
 ///
 /// A wake-up costs as much as ten packets. A loop that wakes up for each packet cannot carry 1 Gbit/s, so under high load
 /// it lets some packets gather; under low load, where that would only cost time, it does not. While credits leave steadily,
-/// two or a few of them share a wake-up.
+/// two or a few of them share a wake-up. While the datapath is patient, wake-ups are as far apart as small packets allow: each takes the
+/// processor from the applications that send these.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Load {
     /// The number of packets, of all time, when the window began.
@@ -40,6 +50,8 @@ pub(super) struct Load {
     seen: u64,
     window_start: Time,
     many_seen: bool,
+    /// The number of segments in a millisecond of the window before.
+    seen_in_ms: u64,
     /// The number of frames, of all time, that had left when the window began.
     sent: u64,
     many_sent: bool,
@@ -47,6 +59,9 @@ pub(super) struct Load {
     turns: u64,
     /// The time between two frames of the window before, if all of them went to one host.
     gap_for_one: Option<Span>,
+    /// The times at which segments and frames came last.
+    segments_at: Option<Time>,
+    frames_at: Option<Time>,
 }
 
 /// The packets of all time that a loop has counted.
@@ -71,6 +86,8 @@ impl Load {
             let many = |new: u64, old: u64, many: u64| {
                 WINDOW.saturating_mul(new.saturating_sub(old)) >= time.saturating_mul(many)
             };
+            self.seen_in_ms =
+                seen.saturating_sub(self.seen).saturating_mul(WINDOW.as_ps()) / time.max(WINDOW).as_ps();
             self.many_seen = many(seen, self.seen, MANY_SEEN);
             self.many_sent = many(sent, self.sent, MANY_SENT);
             self.gap_for_one = (turns == self.turns).then(|| time / sent.saturating_sub(self.sent).max(1));
@@ -82,14 +99,37 @@ impl Load {
         self.round_end = now.saturating_add(ROUND);
     }
 
+    /// Notes whether segments and frames came in a round.
+    pub fn end_round(&mut self, now: Time, segments: bool, frames: bool) {
+        self.segments_at = if segments { Some(now) } else { self.segments_at };
+        self.frames_at = if frames { Some(now) } else { self.frames_at };
+    }
+
+    /// Returns the longest time for which credits and segments wait while the datapath is patient.
+    pub fn patience(&self) -> Span {
+        (WINDOW * SEEN_TOGETHER / self.seen_in_ms.max(SEEN_TOGETHER)).max(PATIENCE_MIN)
+    }
+
+    /// Returns true if segments have come not long ago.
+    pub fn segments_go_on(&self, now: Time) -> bool {
+        self.segments_at.is_some_and(|at| now.saturating_since(at) < SEGMENTS_END)
+    }
+
+    /// Returns true if frames have come not long ago.
+    pub fn frames_go_on(&self, now: Time) -> bool {
+        self.frames_at.is_some_and(|at| now.saturating_since(at) < FRAMES_END)
+    }
+
     /// Returns true if so many segments pass that a wake-up for each would cost more than it is worth.
     pub fn many_are_seen(&self) -> bool {
         self.many_seen
     }
 
-    /// Returns the time for which a timer that is due waits for later ones. Under high load rounds let them gather anyway.
-    pub fn gather(&self) -> Span {
+    /// Returns the time for which a timer that is due waits for later ones, and for packets if the datapath is patient. Under high load
+    /// rounds let them gather anyway.
+    pub fn gather(&self, is_patient: bool) -> Span {
         match self.gap_for_one {
+            _ if is_patient => self.patience() / 2,
             _ if !self.many_sent || self.is_high => Span::ZERO,
             Some(gap) => gap.saturating_mul(GATHERED).min(GATHER_FOR_ONE).max(GATHER),
             None => GATHER,
@@ -98,8 +138,8 @@ impl Load {
 
     /// Returns the largest time by which the datapath is told less than the time, to make up for a late wake-up: it does
     /// then what it would have done in time.
-    pub fn late_max(&self) -> Span {
-        LATE_MAX.saturating_add(self.gather())
+    pub fn late_max(&self, is_patient: bool) -> Span {
+        LATE_MAX.saturating_add(self.gather(is_patient))
     }
 
     /// Returns the time for which the loop lets packets gather before the next round.
@@ -151,9 +191,9 @@ mod tests {
             [(2000, 3, 0, 0), (3000, 7, 0, 130), (5000, 15, 0, 130), (6000, 19, HIGH, 0), (7000, 22, HIGH, 0)]
         {
             load.start_round(us(at), Counted { came: more, sent, turns: sent, ..Counted::default() });
-            assert_eq!(load.gather(), Span::from_us(gather), "at {at} us");
+            assert_eq!(load.gather(false), Span::from_us(gather), "at {at} us");
             // A timer that waited for others is handled at its own time even if the wake-up is late too.
-            assert_eq!(load.late_max(), Span::from_us(100 + gather), "at {at} us");
+            assert_eq!(load.late_max(false), Span::from_us(100 + gather), "at {at} us");
         }
     }
 
@@ -171,7 +211,42 @@ mod tests {
             (7000, 56, 1, 0),
         ] {
             load.start_round(us(at), Counted { sent, turns, ..Counted::default() });
-            assert_eq!(load.gather(), Span::from_us(gather), "at {at} us");
+            assert_eq!(load.gather(false), Span::from_us(gather), "at {at} us");
         }
+    }
+
+    #[test]
+    fn a_patient_datapath_hears_of_eight_segments_at_once_but_not_more_often_than_five_times_in_a_millisecond()
+     {
+        let mut load = Load::default();
+        load.start_round(us(1000), came(0));
+        for (at, seen, patience) in [
+            (2000, 8, 1000),
+            (3000, 24, 500),
+            (4000, 56, 250),
+            (5000, 156, 200),
+            (7000, 188, 500),
+            (8000, 188, 1000),
+        ] {
+            load.start_round(us(at), Counted { seen, came: 10 * seen, sent: seen, ..Counted::default() });
+            assert_eq!(load.patience(), Span::from_us(patience), "at {at} us");
+            // Half of it is left to timers, however high the load is and however many frames leave.
+            assert_eq!(load.gather(true), Span::from_us(patience / 2));
+            assert_eq!(load.late_max(true), Span::from_us(100 + patience / 2));
+        }
+    }
+
+    #[test]
+    fn segments_go_on_for_20_ms_and_frames_for_3_ms_after_the_last_one() {
+        let mut load = Load::default();
+        assert!(!load.segments_go_on(us(0)) && !load.frames_go_on(us(0)), "none came yet");
+        load.end_round(us(1_000), true, false);
+        load.end_round(us(2_000), false, true);
+        load.end_round(us(4_000), false, false);
+        let go_on = |at| (load.segments_go_on(us(at)), load.frames_go_on(us(at)));
+        assert_eq!(
+            [4_999, 5_000, 20_999, 21_000].map(go_on),
+            [(true, true), (true, false), (true, false), (false, false)]
+        );
     }
 }

@@ -60,6 +60,11 @@ fn open_with_ring(
     Ok((socket, ring.map_err(IoError::socket("cannot map the ring of a packet socket"))?))
 }
 
+/// Reads all that a socket has, which only wakes the loop: a ring has the same packets, in their order among all others.
+fn empty(socket: &OwnedFd) {
+    while recv(socket.as_raw_fd(), &mut [0; 1], MsgFlags::MSG_DONTWAIT).is_ok() {}
+}
+
 /// What a receiving call tells besides its packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Received {
@@ -124,6 +129,8 @@ fn read(
 pub(super) struct FrameSocket {
     ring: Ring,
     socket: OwnedFd,
+    /// A second socket, which has something to read when a frame comes that is no credit.
+    signals: OwnedFd,
     /// The socket that keeps the UDP port, so that the kernel doesn't answer that nobody listens there. What comes there is
     /// dropped, since the packet socket hears it.
     _port: Option<OwnedFd>,
@@ -154,10 +161,22 @@ impl FrameSocket {
                 (socket, Some(keep_port(nic, port.get())?))
             }
         };
+        let (ethertype, udp) = match carrier {
+            Carrier::Ethernet => (ETHERTYPE, None),
+            Carrier::Udp(port) => (EVERY_TYPE, Some(port.get())),
+        };
+        let program = filter::signals(udp);
+        let signals = open(nic.index(), ethertype, |socket| {
+            sys::ignore_outgoing(socket)?;
+            sys::attach_filter(socket, &program)
+        })?;
+        // It only wakes the loop, for which the first ones are enough.
+        let _ = setsockopt(&signals, sockopt::RcvBuf, &0);
         // A frame that is longer than the room for it is cut off, and harmless so.
         Ok(FrameSocket {
             ring,
             socket,
+            signals,
             _port: port,
             received: 0,
             sent: 0,
@@ -171,10 +190,24 @@ impl FrameSocket {
         self.socket.as_fd()
     }
 
-    /// Receives frames and hands each to `frame`. The socket must be ready.
-    pub fn receive(&mut self, mut frame: impl FnMut(&[u8])) -> Result<Received, Errno> {
+    /// Returns the socket that has something to read as soon as a frame came that must not wait: any but credits.
+    pub fn urgent(&self) -> BorrowedFd<'_> {
+        self.signals.as_fd()
+    }
+
+    /// Receives frames and hands each to `frame`. `ready` says that a socket is ready, and `only_urgent` that it is the one for frames that
+    /// must not wait.
+    pub fn receive(
+        &mut self,
+        ready: bool,
+        only_urgent: bool,
+        mut frame: impl FnMut(&[u8]),
+    ) -> Result<Received, Errno> {
+        if ready && only_urgent {
+            empty(&self.signals);
+        }
         let FrameSocket { ring, socket, received, .. } = self;
-        read(ring, socket.as_fd(), true, |bytes, kind| {
+        read(ring, socket.as_fd(), ready, |bytes, kind| {
             if kind != libc::PACKET_OTHERHOST && kind != libc::PACKET_OUTGOING {
                 *received += 1;
                 frame(bytes);
@@ -248,8 +281,7 @@ impl Sniffer {
         mut segment: impl FnMut(Direction, &Segment, Link),
     ) -> Result<Received, Errno> {
         if ready && let Some(opening) = &self.opening {
-            // It only wakes the loop: the ring has the same segments, in their order among all others.
-            while recv(opening.as_raw_fd(), &mut [0; 1], MsgFlags::MSG_DONTWAIT).is_ok() {}
+            empty(opening);
         }
         let Sniffer { ring, socket, seen, .. } = self;
         read(ring, socket.as_fd(), ready, |bytes, kind| {

@@ -191,7 +191,35 @@ choice! {
 /// At high priority the thread also asks for the processor in slices of 100 us. From Linux 6.12 on, a thread with shorter slices
 /// waits less for others when it wakes up; earlier kernels ignore the wish.
 pub(super) fn raise_priority(priority: Priority) -> Result<(), Errno> {
-    const HIGHEST: c_int = -20;
+    // SAFETY: the call has no pointers.
+    #[allow(unsafe_code)] // nix has no such call.
+    let high = Errno::result(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, HIGHEST) });
+    match priority {
+        // Under systemd a unit begins with it, and may not ask for it.
+        Priority::Realtime if is_realtime() => Ok(()),
+        Priority::Realtime => change_priority(Priority::Realtime),
+        Priority::High => {
+            high?;
+            // A sandbox may forbid this call; then threads that are started later run at high priority too.
+            let _ = change_priority(Priority::High);
+            Ok(())
+        }
+    }
+}
+
+/// Returns true if the calling thread has real-time priority.
+pub(super) fn is_realtime() -> bool {
+    // SAFETY: the call has no pointers.
+    #[allow(unsafe_code)] // nix has no such call.
+    let policy = unsafe { libc::sched_getscheduler(0) };
+    matches!(policy & !libc::SCHED_RESET_ON_FORK, libc::SCHED_FIFO | libc::SCHED_RR)
+}
+
+/// The highest ordinary priority.
+const HIGHEST: c_int = -20;
+
+/// Changes the priority of the calling thread, and leaves what it starts later at the usual one.
+pub(super) fn change_priority(priority: Priority) -> Result<(), Errno> {
     /// `struct sched_attr` in its first version (sched_setattr(2)).
     #[repr(C)]
     struct Attributes {
@@ -204,7 +232,7 @@ pub(super) fn raise_priority(priority: Priority) -> Result<(), Errno> {
         deadline_ns: u64,
         period_ns: u64,
     }
-    let ordinary = Attributes {
+    let high = Attributes {
         size: size_of::<Attributes>() as u32,
         policy: libc::SCHED_OTHER as u32,
         flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
@@ -214,24 +242,16 @@ pub(super) fn raise_priority(priority: Priority) -> Result<(), Errno> {
         deadline_ns: 0,
         period_ns: 0,
     };
-    let realtime =
-        Attributes { policy: libc::SCHED_FIFO as u32, nice: 0, priority: 1, runtime_ns: 0, ..ordinary };
-    // SAFETY: the calls read the attributes, which outlive them and have the size that they say, or have no pointers.
-    #[allow(unsafe_code)] // nix has neither call.
-    unsafe {
-        if priority == Priority::Realtime {
-            // Under systemd a unit begins with it, and may not ask for it.
-            if matches!(libc::sched_getscheduler(0), libc::SCHED_FIFO | libc::SCHED_RR) {
-                return Ok(());
-            }
-            return Errno::result(libc::syscall(libc::SYS_sched_setattr, 0, &raw const realtime, 0))
-                .map(drop);
+    let wanted = match priority {
+        Priority::High => high,
+        Priority::Realtime => {
+            Attributes { policy: libc::SCHED_FIFO as u32, nice: 0, priority: 1, runtime_ns: 0, ..high }
         }
-        Errno::result(libc::setpriority(libc::PRIO_PROCESS, 0, HIGHEST))?;
-        // A sandbox may forbid this call; then threads that are started later run at high priority too.
-        libc::syscall(libc::SYS_sched_setattr, 0, &raw const ordinary, 0);
-    }
-    Ok(())
+    };
+    // SAFETY: the call reads the attributes, which outlive it and have the size that they say.
+    #[allow(unsafe_code)] // nix has no such call.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const wanted, 0) };
+    Errno::result(result).map(drop)
 }
 
 /// Returns the name of a NIC in the form in which the kernel wants it. `None` if no NIC can have that name.

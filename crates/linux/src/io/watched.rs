@@ -48,6 +48,10 @@ impl Datapath for Watched<'_> {
         self.datapath.release_all(now, actions);
     }
 
+    fn is_patient(&self, now: Time) -> bool {
+        self.datapath.is_patient(now)
+    }
+
     fn next_timeout(&self) -> Time {
         self.datapath.next_timeout()
     }

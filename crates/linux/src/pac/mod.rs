@@ -396,6 +396,11 @@ impl Datapath for Pac {
         (0..self.flows.slots()).for_each(|number| self.forget(number, false, now, actions));
     }
 
+    /// The next acknowledgement hangs on the data that comes.
+    fn is_patient(&self, _: Time) -> bool {
+        false
+    }
+
     fn next_timeout(&self) -> Time {
         let aging = if self.flows.len() == 0 { Time::MAX } else { self.aging };
         self.controller.next_timeout().min(aging)

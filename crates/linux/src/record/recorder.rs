@@ -129,6 +129,10 @@ impl<D: Datapath, W: Write> Datapath for Recorder<D, W> {
         self.flush();
     }
 
+    fn is_patient(&self, now: Time) -> bool {
+        self.inner.is_patient(now)
+    }
+
     fn next_timeout(&self) -> Time {
         self.inner.next_timeout()
     }

@@ -5,7 +5,7 @@ use super::privileges::drop_privileges;
 use super::settings::{Folder, ServiceSettings};
 use super::stats::{Identity, Server, Shared, socket_path};
 use super::watch::{Signals, Watch};
-use crate::io::Supervisor;
+use crate::io::{Supervisor, needs_nice};
 use crate::rules::{Journal, Namespace, Plan};
 use std::sync::Arc;
 
@@ -119,7 +119,7 @@ pub fn run(job: &mut dyn Job, service: &ServiceSettings) -> Result<(), String> {
     let journal = locks.0.remove(0);
     let applied = plan.apply(journal).map_err(|error| error.to_string())?;
     job.look_back()?;
-    drop_privileges()?;
+    drop_privileges(identity.mode == "host" && needs_nice())?;
     let shared = Arc::new(Shared::new(identity.clone()));
     server.start(Arc::clone(&shared)).map_err(|error| format!("the thread of statistics: {error}"))?;
     let Identity { mode, dev, transport } = &identity;

@@ -4,7 +4,7 @@
 //! the rules inherit what is kept.
 
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, capability_is_in_bounding_set, clear_ambient_capability_set,
+    CapabilitySet, CapabilitySets, capabilities, capability_is_in_bounding_set, clear_ambient_capability_set,
     configure_capability_in_ambient_set, remove_capability_from_bounding_set, set_capabilities,
     set_no_new_privs,
 };
@@ -17,8 +17,9 @@ use std::collections::BTreeMap;
 /// The capabilities that are kept: verdicts, packet sockets, and the undoing of rules need them.
 const KEPT: CapabilitySet = CapabilitySet::NET_ADMIN.union(CapabilitySet::NET_RAW);
 
-/// Gives up, for good, everything but the kept capabilities. The error says what was refused.
-pub fn drop_privileges() -> Result<(), String> {
+/// Gives up, for good, everything but the kept capabilities. CAP_SYS_NICE stays too, for this process alone, if it has it and
+/// `keeps_nice` says that it needs it. The error says what was refused.
+pub fn drop_privileges(keeps_nice: bool) -> Result<(), String> {
     let fail = |what: &str| {
         let what = what.to_owned();
         move |error: rustix::io::Errno| format!("{what}: {error}")
@@ -35,7 +36,9 @@ pub fn drop_privileges() -> Result<(), String> {
             Err(_) => break,
         }
     }
-    let sets = CapabilitySets { effective: KEPT, permitted: KEPT, inheritable: KEPT };
+    let held = capabilities(None).map_err(fail("cannot read the capabilities"))?.permitted;
+    let own = if keeps_nice { KEPT | held & CapabilitySet::SYS_NICE } else { KEPT };
+    let sets = CapabilitySets { effective: own, permitted: own, inheritable: KEPT };
     set_capabilities(None, sets).map_err(fail("cannot keep CAP_NET_ADMIN and CAP_NET_RAW alone"))?;
     clear_ambient_capability_set().map_err(fail("cannot clear the ambient set of capabilities"))?;
     for capability in KEPT.iter() {

@@ -2,6 +2,7 @@
 
 use super::network::*;
 use super::small::{net_with, open_idle};
+use crate::datapath::Datapath;
 use crate::datapath::{Actions, Passed};
 use crate::host::leftover::wire;
 use crate::wire::Kind;
@@ -140,6 +141,44 @@ fn credits_for_small_packets_are_about_as_many_as_their_bytes_need() {
 }
 
 #[test]
+fn flows_of_small_packets_share_the_timer_of_the_trickle() {
+    let mut net = net(6152);
+    let places = open_idle(&mut net, 5);
+    for place in places {
+        send_often(&mut net, place, 100, us(100), ms(20));
+    }
+    // All five get credits now, for which five timers would fire each 650 us or oftener. What they keep is not spent.
+    let (before, start) = (net.metric(1, "credits_spared_total", ""), net.now);
+    let mut timers = 0;
+    while net.now < start + ms(5) {
+        let due = net.nodes[1].host.as_ref().unwrap().next_timeout();
+        timers += u32::from(due > net.now);
+        net.run_for(due.saturating_since(net.now).max(us(1)).min(ms(1)));
+    }
+    assert!((4..=12).contains(&timers), "{timers}");
+    assert!(net.metric(1, "credits_spared_total", "") - before < 60.0);
+}
+
+#[test]
+fn a_host_is_patient_unless_a_packet_is_held_or_a_large_one_came_or_was_asked_for_in_the_last_5_ms() {
+    let mut net = net(1538);
+    let is_patient = |net: &Net, node: usize| net.nodes[node].host.as_ref().unwrap().is_patient(net.now);
+    let place = open_idle(&mut net, 1)[0];
+    net.run_for(ms(10));
+    assert!(is_patient(&net, 0) && is_patient(&net, 1));
+    // Small packets leave for what is left over, and nobody waits.
+    send_often(&mut net, place, 100, us(500), ms(3));
+    assert!(is_patient(&net, 0) && is_patient(&net, 1));
+    net.hold(0, place, ACK, 1448);
+    assert!(!is_patient(&net, 0), "it waits for its credit");
+    net.run_for(ms(3));
+    assert!(net.nodes[0].held.is_empty() && is_patient(&net, 0));
+    assert!(!is_patient(&net, 1), "it came just now");
+    net.run_for(ms(5));
+    assert!(is_patient(&net, 1));
+}
+
+#[test]
 fn a_large_packet_behind_small_ones_waits_for_a_credit_of_the_trickle_at_most() {
     let mut net = net(1538);
     let place = open_idle(&mut net, 1)[0];
@@ -155,7 +194,8 @@ fn a_large_packet_behind_small_ones_waits_for_a_credit_of_the_trickle_at_most() 
 
 #[test]
 fn a_large_packet_asks_anew_at_once_if_no_credit_came_for_2_ms_and_else_after_4_ms_without_one() {
-    for (lost, at_once) in [(ms(3), true), (Span::ZERO, false)] {
+    // What is left over lasts for 3 ms.
+    for (lost, at_once) in [(us(2_500), true), (Span::ZERO, false)] {
         let mut net = net(6152);
         let place = open_idle(&mut net, 1)[0];
         send_often(&mut net, place, 100, us(100), ms(50));

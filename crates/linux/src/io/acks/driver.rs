@@ -4,9 +4,9 @@ use super::frames::{self, Frames};
 use super::kernel::{Acks, Event};
 use crate::datapath::{Actions, Datapath, Metric};
 use crate::io::clock::{Clock, timespec};
-use crate::io::driver::raise_priority;
 use crate::io::error::IoError;
 use crate::io::nic::{LinkState, Nic};
+use crate::io::priority::Following;
 use crate::io::supervisor::{Next, Supervisor};
 use crate::io::sys::Priority;
 use crate::io::watched::{Counts, Watched};
@@ -58,7 +58,7 @@ impl AcksDriver {
     /// This needs CAP_NET_ADMIN and CAP_NET_RAW; nothing later needs more.
     pub fn open(setup: &AcksSetup, acks: Acks) -> Result<AcksDriver, IoError> {
         let nic = Nic::open(&setup.interface)?;
-        raise_priority(setup.priority);
+        let _ = Following::raise(setup.priority);
         // The default slack of 50 us is as long as a nap at 1 Gbit/s.
         let _ = nix::sys::prctl::set_timerslack(1_000);
         let socket = frames::open(&nic, acks.mark)?;

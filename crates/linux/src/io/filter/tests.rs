@@ -1,8 +1,10 @@
 //! The programs, run as the kernel runs them.
 
 use super::*;
-use crate::wire::Segment;
+use crate::wire::{Carrier, Control, FlowKey, MacAddr, Segment};
 use proptest::prelude::*;
+use std::net::IpAddr;
+use std::num::NonZero;
 
 /// Runs a program on a packet as the kernel does, and returns its result. A load outside of the packet ends the
 /// program with zero.
@@ -197,6 +199,40 @@ fn datagrams_to_our_port_and_frames_of_our_type_are_chosen_and_nothing_else() {
     let mut ours = [0; 60];
     ours[12..14].copy_from_slice(&[0x88, 0xb5]);
     assert_eq!((run(&program, &ours, 0), run(&nothing(), &ours, 0)), (112, 0));
+}
+
+#[test]
+fn all_control_frames_but_credits_are_signals_in_whatever_way_they_travel() {
+    let port = NonZero::new(1021).unwrap();
+    for carrier in [Carrier::Ethernet, Carrier::Udp(port)] {
+        let program = match carrier {
+            Carrier::Ethernet => signals(None),
+            Carrier::Udp(port) => signals(Some(port.get())),
+        };
+        for (source, destination) in
+            [(IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2])), ([1; 16].into(), [2; 16].into())]
+        {
+            let flow = FlowKey { source, destination, source_port: 9, destination_port: 10 };
+            for kind in [Kind::Request, Kind::Stop, Kind::Accept, Kind::Stopped, Kind::Credit] {
+                let control = Control {
+                    kind,
+                    flow,
+                    session: 1,
+                    cookie: 2,
+                    number: 3,
+                    value: 4,
+                    mtu: 1500,
+                    wants_ecn: false,
+                };
+                let frame = control.encode(carrier, MacAddr([2; 6]), MacAddr([4; 6]));
+                assert_eq!(
+                    run(&program, &frame, 0) != 0,
+                    kind != Kind::Credit,
+                    "{carrier:?} {kind:?} {source}"
+                );
+            }
+        }
+    }
 }
 
 #[test]

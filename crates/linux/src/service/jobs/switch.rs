@@ -150,6 +150,10 @@ impl Datapath for Reported<'_> {
 
     fn release_all(&mut self, _: Time, _: &mut Actions) {}
 
+    fn is_patient(&self, _: Time) -> bool {
+        true
+    }
+
     fn next_timeout(&self) -> Time {
         Time::MAX
     }
