@@ -162,7 +162,7 @@ impl Host {
             return self.counters.refuse(Refusal::Number);
         }
         self.counters.data_received += 1;
-        if wire > frame / 2 {
+        if wire > frame / 2 || self.send.leftover == 0 {
             self.prompt_until = now.saturating_add(PROMPT);
         }
         if let Some(peer) = self.peers.get_mut(segment.flow.source) {
