@@ -1,8 +1,8 @@
-//! The classes of the packets of a flow.
+//! The classes of the packets of a flow, and the rules by which classes differ.
 
-use crate::ids::{ClassId, Id};
-use crate::model::{Model, Traffic};
-use clearway_proto::Kind;
+use crate::ids::{ClassId, Id, IdVec};
+use crate::model::{Class, Model, Traffic};
+use clearway_proto::{Header, Kind, Order, Packet};
 use serde::{Deserialize, Serialize};
 
 /// The classes of a flow's packets at every port.
@@ -41,15 +41,24 @@ impl Classes {
         }
     }
 
-    /// Returns the class of a packet of a kind, unless it is unscheduled data.
-    #[inline]
-    pub fn of(&self, kind: Kind) -> ClassId {
-        if kind == Kind::Credit { self.credit } else { self.of_other(kind) }
+    /// Returns the class of a packet, unless it is unscheduled data: at once for credits and acknowledgements, which most
+    /// packets are that ask.
+    #[inline(always)]
+    pub fn of_packet(&self, packet: &Packet) -> ClassId {
+        match packet.header {
+            Header::Credit { .. } => self.credit,
+            Header::Ack { .. } | Header::RdmaAck { .. } | Header::CreditAck(_) | Header::PulledAck { .. } => {
+                self.ack
+            }
+            _ => self.of(packet.kind()),
+        }
     }
 
+    /// Returns the class of packets of a kind, unless they are unscheduled data.
     #[inline(never)]
-    fn of_other(&self, kind: Kind) -> ClassId {
+    pub fn of(&self, kind: Kind) -> ClassId {
         match kind {
+            Kind::Credit => self.credit,
             Kind::Ack
             | Kind::Nack
             | Kind::Pull
@@ -79,6 +88,59 @@ impl Lanes {
             return data;
         }
         ClassId::from_index(self.first.index() + lane.min(self.count) as usize - 1)
+    }
+}
+
+/// The rules by which classes differ from those of most networks: flows take turns in each, no lane of data has a class of
+/// its own, and packets keep their classes at switches. One flag says where all is so.
+#[derive(Serialize, Deserialize)]
+pub struct ClassRules {
+    are_usual: bool,
+    /// The order of the flows of each class at NICs.
+    orders: IdVec<ClassId, Order>,
+    lanes: Lanes,
+    /// The class at switches of packets of each class.
+    at_switches: IdVec<ClassId, ClassId>,
+}
+
+impl ClassRules {
+    /// Returns the rules of a model's classes.
+    pub fn new(model: &Model) -> ClassRules {
+        let (first, count) = model.lanes();
+        let joins = |(index, class): (usize, &Class)| ClassId::from_index(class.at_switches.unwrap_or(index));
+        let rules = ClassRules {
+            are_usual: false,
+            orders: model.orders().into_iter().collect(),
+            lanes: Lanes { first: ClassId::from_index(first), count },
+            at_switches: model.switch.classes.iter().enumerate().map(joins).collect(),
+        };
+        let are_usual = count == 0
+            && rules.orders.iter().all(|&order| order == Order::InTurn)
+            && rules.at_switches.enumerate().all(|(class, &joined)| class == joined);
+        ClassRules { are_usual, ..rules }
+    }
+
+    /// Returns the number of classes of data.
+    pub fn count(&self) -> usize {
+        self.orders.len()
+    }
+
+    /// Returns the order of the flows of a class at NICs.
+    #[inline(always)]
+    pub fn order(&self, class: ClassId) -> Order {
+        if self.are_usual { Order::InTurn } else { self.orders[class] }
+    }
+
+    /// Returns the class of a packet of data in a lane, where the class of data is this one.
+    #[inline(always)]
+    pub fn of_lane(&self, data: ClassId, lane: u8) -> ClassId {
+        if self.are_usual { data } else { self.lanes.class(data, lane) }
+    }
+
+    /// Returns the class at switches of packets of a class.
+    #[inline(always)]
+    pub fn at_switches(&self, class: ClassId) -> ClassId {
+        if self.are_usual { class } else { self.at_switches[class] }
     }
 }
 
