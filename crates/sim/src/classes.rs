@@ -147,6 +147,10 @@ impl ClassRules {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ports::network_for;
+    use clearway_proto::AnyTransport;
+    use clearway_topology::Star;
+    use clearway_units::{Rate, Time};
 
     #[test]
     fn each_kind_of_packet_has_its_class() {
@@ -165,5 +169,43 @@ mod tests {
         let of = |lanes: Lanes| [0, 1, 2, 3, 4, 7].map(|lane| lanes.class(data, lane).index());
         assert_eq!(of(Lanes { first: ClassId::from_index(5), count: 3 }), [2, 5, 6, 7, 7, 7]);
         assert_eq!(of(Lanes { first: ClassId::FIRST, count: 0 }), [2; 6], "without lanes all data is alike");
+    }
+
+    #[test]
+    fn rules_that_are_usual_answer_without_a_look_at_lists_what_these_say() {
+        let transport = AnyTransport::by_name("dctcp").unwrap();
+        let mut model = network_for(Star::default().build().unwrap(), [&transport]).unwrap();
+        let usual = ClassRules::new(&model);
+        let listed = ClassRules { are_usual: false, ..ClassRules::new(&model) };
+        assert!(usual.are_usual);
+        let answers = |rules: &ClassRules| {
+            let class = ClassId::FIRST;
+            (rules.count(), rules.order(class), rules.of_lane(class, 3), rules.at_switches(class))
+        };
+        assert_eq!(answers(&usual), answers(&listed));
+        model.switch.classes.push(Class { at_switches: Some(0), ..model.switch.classes[0].clone() });
+        let joining = ClassRules::new(&model);
+        assert!(!joining.are_usual);
+        assert_eq!(joining.at_switches(ClassId::from_index(1)), ClassId::FIRST);
+    }
+
+    #[test]
+    fn a_packet_has_the_class_of_its_kind() {
+        let [data, ack, credit, cnp, unscheduled] = [0, 1, 2, 3, 4].map(ClassId::from_index);
+        let classes = Classes { data, ack, credit, cnp, unscheduled };
+        let nothing = Time::ZERO;
+        let headers = [
+            Header::Credit { number: 1, session: 1, ack: 0, echo: nothing },
+            Header::Ack { ack: 1, window: 1, rate: Rate::ZERO, echo: nothing },
+            Header::RdmaAck { ack: 1, offset: 0, len: 1, echo: nothing },
+            Header::RdmaNack { ack: 1, offset: 0, len: 1, echo: nothing },
+            Header::Pull { pull: 1, leads: false },
+            Header::Cnp,
+            Header::Syn,
+        ];
+        for header in headers {
+            let packet = Packet::control(header, 84, nothing);
+            assert_eq!(classes.of_packet(&packet), classes.of(packet.kind()), "{header:?}");
+        }
     }
 }
