@@ -33,7 +33,7 @@ impl Timer {
 
     /// Sees to a wake-up at `deadline` or earlier; a deadline that has passed means now. Returns the time for which the
     /// driver must schedule a wake-up, if the scheduled ones do not serve.
-    #[inline]
+    #[inline(always)]
     #[must_use = "without the event, the owner is never woken"]
     pub fn arm(&mut self, deadline: Time, now: Time) -> Option<Time> {
         if deadline >= self.due {

@@ -194,6 +194,7 @@ impl DctcpController {
     /// `DcTcp::receivedDataAck` of INET, which last cut when `cut_at` was `snd_nxt`; returns when it did so now. Its flag
     /// `sndCwr` forbids a second cut, and falls with the next segment that is sent (`TcpConnection::sendSegment`) as well
     /// as at the end of an observation window.
+    #[inline(always)]
     fn on_ack_of_inet(&mut self, ack: &AckEvent, mut cut_at: u64) -> u64 {
         if ack.acked == 0 {
             return cut_at;
@@ -221,7 +222,7 @@ impl Controller for DctcpController {
         Limits { cwnd: self.window.cwnd, pacing: None }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_ack(&mut self, ack: &AckEvent) {
         if let Cuts::Inet { at } = self.cuts {
             self.cuts = Cuts::Inet { at: self.on_ack_of_inet(ack, at) };

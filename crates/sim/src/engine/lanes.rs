@@ -39,7 +39,8 @@ impl Lane for i32 {
 
     #[inline(always)]
     fn of(event: &Event, entity_end: u32, place: usize) -> i32 {
-        (event.short_key(entity_end) | place as u32) as i32 ^ i32::MIN
+        // The bits of the place are clear in the key: one instruction sets them and the sign.
+        event.short_key(entity_end) as i32 ^ (place as i32 ^ i32::MIN)
     }
 
     #[cfg(target_arch = "x86_64")]

@@ -86,7 +86,11 @@ impl Drive<'_> {
             Input::Packet(packet, id) => {
                 end.in_network -= 1;
                 came = Some(id).filter(|_| packet.flags.has(Flags::EXTRA));
-                let extra = came.map_or(&Extra::None, |id| net.slab.extra(id));
+                // Of `map_or` a call remains.
+                let extra = match came {
+                    Some(id) => net.slab.extra(id),
+                    None => &Extra::None,
+                };
                 endpoint.handle_packet(packet, extra, &mut end.context(now));
             }
             Input::Timer if endpoint.next_timeout() <= now => endpoint.handle_timeout(&mut end.context(now)),
@@ -149,7 +153,7 @@ impl End {
     fn send(&mut self, packet: &mut Packet, extra: Addition<'_>, flow: FlowSlot, net: &mut Network) {
         let way = net.paths.enter(self.route, packet, &mut self.entropies);
         self.in_network += 1;
-        pipeline::put_in(net, packet, extra, flow, self.classes.of(packet.kind()), way);
+        pipeline::put_in(net, packet, extra, flow, self.classes.of_packet(packet), way);
     }
 }
 

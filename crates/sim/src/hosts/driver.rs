@@ -15,6 +15,9 @@ use serde::{Deserialize, Serialize};
 /// The cache lines of an end, and of its protocol, that are fetched ahead: most of what a packet touches.
 const END_LINES: usize = 4;
 
+/// No port: a flow that is pulled from there hands its packet to the port with which its path starts.
+const NOWHERE: PortId = PortId(u32::MAX);
+
 /// The hosts of a part of the network, with the ends of flows that are there.
 #[derive(Serialize, Deserialize)]
 pub struct Hosts {
@@ -108,12 +111,12 @@ impl Hosts {
     /// Lets a host's port send what it can at once, and sees to it that it wakes for the rest.
     pub fn use_port(&mut self, port: PortId, net: &mut Network) {
         let Some(nic) = pipeline::nic_alone(net, port) else { return self.use_port_in_turn(port, net) };
-        if let Some((class, slot)) = pipeline::turn_alone(net, port, nic)
+        if let Some((class, slot)) = pipeline::turn_alone(net, nic)
             && !self.pull_from(slot, port, nic, class, net)
         {
             self.pull(port, nic, class, net);
         }
-        pipeline::rearm_for_flows(net, port);
+        pipeline::rearm_for_flows(net, port, nic);
     }
 
     /// As [`Hosts::use_port`], where other packets than those of flows may wait, or the port may not be used.
@@ -151,7 +154,10 @@ impl Hosts {
     ) -> bool {
         let (sending, protocols) =
             self.senders.with_protocols(slot).expect("a flow leaves the round robin before it ends");
-        debug_assert_eq!(sending.end.host.node(), net.ports[port].owner, "a flow in another host's turn");
+        debug_assert!(
+            port == NOWHERE || sending.end.host.node() == net.ports[port].owner,
+            "a flow in another host's turn"
+        );
         let agents = &mut self.agents;
         let Some(pulled) = sending.pull(protocols, slot, class, net, agents) else { return false };
         if pulled.more {
@@ -164,7 +170,7 @@ impl Hosts {
             self.finished.push(slot);
         }
         if pulled.port != port {
-            // The path starts at another port of a host that has several.
+            // The path starts at another port of a host that has several, or the packet waits in a queue.
             pipeline::hand_aside(net, pulled.port, pulled.id);
         } else {
             pipeline::transmit_pulled(net, port, class, pulled.id);
@@ -191,7 +197,9 @@ impl Hosts {
         let has_any = nic.has_any();
         match pipeline::nic_alone(net, port).filter(|_| !has_any) {
             None => self.wait_for_turn(port, class, slot, net),
-            Some(nic) if self.pull_from(slot, port, nic, class, net) => pipeline::rearm_for_flows(net, port),
+            Some(nic) if self.pull_from(slot, port, nic, class, net) => {
+                pipeline::rearm_for_flows(net, port, nic);
+            }
             Some(_) => self.use_port(port, net),
         }
     }
@@ -211,13 +219,12 @@ impl Hosts {
     /// A flow joins the round robin of a class at a port, which may serve it at once.
     #[inline]
     fn wait_for_turn(&mut self, port: PortId, class: ClassId, slot: FlowSlot, net: &mut Network) {
+        let nic = net.ports[port].nic.expect("a host's port has a NIC");
         if net.ports[port].control.has(ControlWork::QUEUES_DATA) {
-            return self.fill(class, slot, net);
+            return self.fill(nic, class, slot, net);
         }
         let now = net.now();
-        let nic = net.nic(port);
-        nic.settle_before(now);
-        let nic = net.ports[port].nic.expect("a host's port has a NIC");
+        net.nics[nic].settle_before(now);
         self.senders.wait(slot, nic, class, net);
         self.use_port(port, net);
     }
@@ -225,20 +232,9 @@ impl Hosts {
     /// A flow puts all that it may send now into the queue of its host's port. Windows, credits and paces bound that.
     #[cold]
     #[inline(never)]
-    fn fill(&mut self, class: ClassId, slot: FlowSlot, net: &mut Network) {
-        let mut has_more = true;
-        while has_more {
-            let ends = self.senders.with_protocols(slot);
-            let (sending, protocols) = ends.expect("a flow sends before it ends");
-            let agents = &mut self.agents;
-            let Some(pulled) = sending.pull(protocols, slot, class, net, agents) else { return };
-            if pulled.has_finished {
-                self.finished.push(slot);
-            }
-            has_more = pulled.more;
-            pipeline::hand_aside(net, pulled.port, pulled.id);
-            ask_agent_that_sees(self, slot, net);
-        }
+    fn fill(&mut self, nic: NicId, class: ClassId, slot: FlowSlot, net: &mut Network) {
+        self.senders.wait(slot, nic, class, net);
+        self.pull(NOWHERE, nic, class, net);
     }
 
     /// Drives a receiving end. Returns its state, unless the flow is over, its timer was overtaken, or its agent consumed

@@ -83,12 +83,12 @@ impl Sending {
         }
         let way = net.paths.enter(end.route, packet, &mut end.entropies);
         end.in_network += 1;
-        let lane = if is_unscheduled { class } else { net.lanes.class(class, packet.lane()) };
+        let lane = if is_unscheduled { class } else { net.classes.of_lane(class, packet.lane()) };
         let (id, port) = net.enter(packet, Addition::New(&Extra::None), slot, lane, way);
         let parks = turn != Time::MAX
             && !is_unscheduled
             && end.may_park(turn, other, port, packet.wire.into(), net)
-            && net.orders[class] == Order::InTurn;
+            && net.classes.order(class) == Order::InTurn;
         if parks {
             end.in_turn = true;
         } else {

@@ -11,7 +11,7 @@ impl Ends<Sending> {
     /// Lets a flow wait for its turn in a class of a NIC, where the order of the class puts it.
     #[inline(always)]
     pub fn wait(&mut self, slot: FlowSlot, nic: NicId, class: ClassId, net: &mut Network) {
-        match net.orders[class] {
+        match net.classes.order(class) {
             Order::InTurn => net.nics[nic].push(class, slot),
             order => {
                 let key = self.key(slot, order);
@@ -23,7 +23,7 @@ impl Ends<Sending> {
     /// Moves a flow that waits for its turn to where its class puts it after an input.
     #[inline(always)]
     pub fn reorder(&mut self, slot: FlowSlot, port: PortId, class: ClassId, net: &mut Network) {
-        let order = net.orders[class];
+        let order = net.classes.order(class);
         if order != Order::InTurn {
             let key = self.key(slot, order);
             net.nic(port).rekey(class, slot, key);

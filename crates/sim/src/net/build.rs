@@ -19,7 +19,7 @@ use super::scheduler::Arbiter;
 use super::slab::Slab;
 use super::trims::{AllTrims, Trims};
 use super::unseen::Unseen;
-use crate::classes::{Classes, Lanes};
+use crate::classes::{ClassRules, Classes};
 use crate::engine::Agenda;
 use crate::ids::{ClassId, Id, IdVec, QueueId};
 use crate::model::{Class, Model, PortModel, Traffic};
@@ -66,12 +66,10 @@ impl Network {
             plain: IdVec::new(),
             credits: Credits::new(model),
             nics: Nics::new(),
-            orders: model.orders().into_iter().collect(),
+            classes: ClassRules::new(model),
             parked_until: Time::ZERO,
             arbiter: Arbiter::new(model),
             lone_class: None,
-            lanes: lanes(model),
-            at_switches: at_switches(&model.switch.classes),
             memory: Memory::new(model),
             losses: IdVec::new(),
             mechanisms: Mechanisms::new(),
@@ -193,7 +191,7 @@ impl Network {
         made.credits = kind.credit.map(|limit| self.credits.add_port(limit, kind, port.rate, stream));
         made.special.instance = self.instance(is_host, made.credits.is_some());
         if is_host {
-            made.nic = Some(self.nics.push(Nic::new(self.orders.len())));
+            made.nic = Some(self.nics.push(Nic::new(self.classes.count())));
             made.control.set(ControlWork::QUEUES_DATA, model.host.queues_data);
             return made;
         }
@@ -218,7 +216,7 @@ impl Network {
         let trim = classes.iter().find_map(|class| class.trim).expect("some class trims");
         let rng = Rng::stream(model.seed, Entity::Port, (id.0 as u64) << 8 | 1 << 61);
         let trimmer = Trimmer::new(trim.config, model.topology.is_host(port.to), rng);
-        Trims::new(trimmer, &classes, |headers| self.at_switches[ClassId::from_index(headers)])
+        Trims::new(trimmer, &classes, |headers| self.classes.at_switches(ClassId::from_index(headers)))
     }
 }
 
@@ -270,18 +268,6 @@ fn admission(
     let stream = (id.0 as u64) << 8 | class.index() as u64 | 1 << 63;
     rules.seed(|| Rng::stream(model.seed, Entity::Port, stream));
     rules
-}
-
-/// The classes of lanes of data.
-fn lanes(model: &Model) -> Lanes {
-    let (first, count) = model.lanes();
-    Lanes { first: ClassId::from_index(first), count }
-}
-
-/// The class at switches of packets of each class.
-fn at_switches(classes: &[Class]) -> IdVec<ClassId, ClassId> {
-    let joins = |(index, class): (usize, &Class)| ClassId::from_index(class.at_switches.unwrap_or(index));
-    classes.iter().enumerate().map(joins).collect()
 }
 
 /// A span ahead in which most events of the ports `is_here` lie: twice a full frame's way over the slowest and the longest

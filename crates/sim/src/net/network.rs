@@ -20,11 +20,11 @@ use super::scheduler::Arbiter;
 use super::slab::{Addition, RoutedPacket, Slab};
 use super::trims::AllTrims;
 use super::unseen::Unseen;
-use crate::classes::Lanes;
+use crate::classes::ClassRules;
 use crate::engine::{Agenda, EventKind};
 use crate::ids::{ClassId, FlowSlot, IdVec, LossId, PacketId, PlainId, QueueId};
 use crate::trace::Recorder;
-use clearway_proto::{Flags, Order, Packet};
+use clearway_proto::{Flags, Packet};
 use clearway_topology::PortId;
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
@@ -57,18 +57,14 @@ pub struct Network {
     pub(super) credits: Credits,
     /// The NICs of hosts.
     pub nics: Nics,
-    /// The order of the flows of each class at NICs.
-    pub orders: IdVec<ClassId, Order>,
+    /// The rules by which classes differ.
+    pub classes: ClassRules,
     /// The latest end of a pace for which a flow was ever parked at its NIC.
     pub parked_until: Time,
     /// The turns of classes of data that share a port.
     pub(super) arbiter: Arbiter,
     /// The class of data at switches, if there is but one there, and queues share no memory.
     pub(super) lone_class: Option<ClassId>,
-    /// The classes of lanes of data.
-    pub lanes: Lanes,
-    /// The class at switches of packets of each class.
-    pub(super) at_switches: IdVec<ClassId, ClassId>,
     /// The memory of switches.
     pub(super) memory: Memory,
     /// The random loss of links.
@@ -143,7 +139,7 @@ impl Network {
             hop: way.then,
             next: None,
             hops_left: way.hops - 1,
-            class: if is_credit { class } else { self.at_switches[class] },
+            class: if is_credit { class } else { self.classes.at_switches(class) },
             class_at_host: class,
         });
         if has_extra {

@@ -119,14 +119,15 @@ impl Nic {
         Some(turn.flow)
     }
 
-    /// Takes the flow that was parked, if its pace ended before `time` and no other flow waits: the same flow as if it had
-    /// joined the round robin first.
+    /// As [`Nic::settle_before`], but takes the parked flow if no other one waits: the same flow as if it had joined the
+    /// round robin first.
     #[inline]
-    pub fn pop_parked(&mut self, time: Time) -> Option<(ClassId, FlowSlot)> {
-        if self.waiting != 1 {
+    pub fn settle_or_pop(&mut self, time: Time) -> Option<(ClassId, FlowSlot)> {
+        let parked = self.parked.take_if(|parked| parked.at < time)?;
+        if self.waiting > 1 {
+            self.ready[parked.class].push_back(Turn { flow: parked.flow, key: 0 });
             return None;
         }
-        let parked = self.parked.take_if(|parked| parked.at < time)?;
         self.waiting = 0;
         Some((parked.class, parked.flow))
     }
@@ -193,11 +194,13 @@ mod tests {
             (Nic::new(1), ClassId::FIRST, [3, 4].map(FlowSlot::from_index));
         let at = Time::from_ps;
         nic.park(class, parked, at(5));
-        assert_eq!(nic.pop_parked(at(5)), None, "its pace has not ended");
+        assert_eq!(nic.settle_or_pop(at(5)), None, "its pace has not ended");
+        assert_eq!(nic.settle_or_pop(at(6)), Some((class, parked)));
+        assert!(!nic.has_any() && nic.parked().is_none());
         nic.push(class, other);
-        assert_eq!(nic.pop_parked(at(6)), None, "the other one goes first");
-        assert_eq!(nic.pop(class), Some(other));
-        assert_eq!(nic.pop_parked(at(6)), Some((class, parked)));
+        nic.park(class, parked, at(5));
+        assert_eq!(nic.settle_or_pop(at(6)), None, "the other one goes first");
+        assert_eq!([nic.pop(class), nic.pop(class)], [Some(other), Some(parked)]);
         assert!(!nic.has_any() && nic.parked().is_none());
     }
 

@@ -198,9 +198,13 @@ impl Paths {
     /// its end has set one or such packets keep to one path.
     #[inline(always)]
     pub fn enter(&self, route: Route, packet: &mut Packet, entropies: &mut SmallRng) -> Way {
-        match self.ahead(HopId(route.base)) {
-            Some(port) => Way { port, then: HopId(route.base).next(), hops: route.hops },
-            None => enter_by_tables(route, packet, entropies, self.tables.keeps_paths),
+        let base = HopId(route.base);
+        match self.ahead(base) {
+            Some(port) => Way { port, then: base.next(), hops: route.hops },
+            None => {
+                give_entropy(packet, entropies, self.tables.keeps_paths);
+                Way { port: PortId(route.base & !BY_TABLES), then: base, hops: route.hops }
+            }
         }
     }
 
@@ -219,15 +223,14 @@ impl Paths {
     }
 }
 
-/// As [`Paths::enter`], of a packet that tables forward. With `keeps_path`, one without an entropy gets none.
+/// Gives a packet that tables will forward an entropy, unless it has one or, with `keeps_path`, needs none.
 #[inline(never)]
-fn enter_by_tables(route: Route, packet: &mut Packet, entropies: &mut SmallRng, keeps_path: bool) -> Way {
+fn give_entropy(packet: &mut Packet, entropies: &mut SmallRng, keeps_path: bool) {
     let tag = packet.tag();
     if !keeps_path {
         let entropy = tag.entropy.unwrap_or_else(|| entropies.entropy());
         *packet = packet.with_tag(Tag { entropy: Some(entropy), ..tag });
     }
-    Way { port: PortId(route.base & !BY_TABLES), then: HopId(route.base), hops: route.hops }
 }
 
 #[cfg(test)]

@@ -94,13 +94,11 @@ fn take_part(
         mechanisms: _,
         trims: _,
         // These follow from the model.
-        orders: _,
+        classes: _,
         lone_class: _,
         defers: _,
         deferred_exits: _,
         next_exit: _,
-        lanes: _,
-        at_switches: _,
         cnp_wire: _,
         adaptive: _,
         // All parts had the same copies.

@@ -3,7 +3,8 @@
 use super::paths::HopId;
 use crate::engine::prefetch_lines;
 use crate::ids::{ClassId, FlowSlot, Id, IdVec, PacketId};
-use clearway_proto::{Extra, Flags, Packet};
+use clearway_proto::{Extra, Flags, Header, Packet};
+use clearway_units::Time;
 use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
 
@@ -38,6 +39,19 @@ impl RoutedPacket {
     #[inline]
     pub fn class_at(&self, is_host: bool) -> ClassId {
         if is_host { self.class_at_host } else { self.class }
+    }
+
+    /// Returns what stands in an entry into which no packet was put yet.
+    fn unused() -> RoutedPacket {
+        RoutedPacket {
+            packet: Packet::control(Header::Cnp, 0, Time::ZERO),
+            flow: FlowSlot::from_index(0),
+            hop: HopId::default(),
+            next: None,
+            hops_left: 0,
+            class: ClassId::FIRST,
+            class_at_host: ClassId::FIRST,
+        }
     }
 }
 
@@ -87,32 +101,31 @@ impl Slab {
     #[inline(always)]
     pub fn insert(&mut self, routed: RoutedPacket) -> PacketId {
         let kind = kind_of(&routed.packet);
-        let Some(id) = self.free[kind] else { return self.grow(kind, routed) };
+        let id = self.free[kind].unwrap_or_else(|| self.grow(kind));
         let entry = &mut self.packets[id];
         self.free[kind] = entry.next;
         *entry = routed;
         id
     }
 
-    /// Puts a packet in for which no entry is free.
+    /// Adds free entries of a kind, of which there are none. Returns the first one.
     #[inline(never)]
-    fn grow(&mut self, kind: usize, routed: RoutedPacket) -> PacketId {
+    fn grow(&mut self, kind: usize) -> PacketId {
         if kind == 0 {
-            return self.packets.push(routed);
+            return self.packets.push(RoutedPacket::unused());
         }
         // What is left of the last block has no places.
         while !self.packets.len().is_multiple_of(BLOCK) {
-            let id = self.packets.push(routed);
+            let id = self.packets.push(RoutedPacket::unused());
             self.remove_of(0, id);
         }
         let shift = (self.places.len() as u32).wrapping_sub(self.packets.len() as u32);
         self.to_place.resize(self.packets.len() / BLOCK, 0);
         self.to_place.push(shift);
         self.places.resize(self.places.len() + BLOCK, Place(Extra::None));
-        let first = self.packets.push(routed);
-        let rest: Vec<_> = (1..BLOCK).map(|_| self.packets.push(routed)).collect();
-        rest.into_iter().rev().for_each(|id| self.remove_of(kind, id));
-        first
+        let added: Vec<_> = (0..BLOCK).map(|_| self.packets.push(RoutedPacket::unused())).collect();
+        added.iter().rev().for_each(|&id| self.remove_of(kind, id));
+        added[0]
     }
 
     /// Takes a packet out.
@@ -188,22 +201,20 @@ impl Slab {
         let place = self.place(id);
         match (from, &mut self.places[place].0) {
             (Addition::Of(other), _) if other == id => {}
+            (Addition::Of(other), _) => self.bring_extra(place, other),
             (Addition::New(extra @ Extra::None), list @ Extra::Hops(_)) => list.take_over(extra),
-            (from, _) => self.bring_extra(place, from),
+            (Addition::New(extra), own) => take_over_aside(own, extra),
         }
     }
 
-    /// Brings the addition of a packet to its place.
+    /// Brings the addition of another packet to its place.
     #[inline(never)]
-    fn bring_extra(&mut self, place: usize, from: Addition<'_>) {
-        match from {
-            Addition::New(extra) => self.places[place].0.take_over(extra),
-            Addition::Of(other) => self.places[place] = self.places[self.place(other)].clone(),
-        }
+    fn bring_extra(&mut self, place: usize, other: PacketId) {
+        self.places[place] = self.places[self.place(other)].clone();
     }
 
     /// Returns the addition of a packet that is flagged [`Flags::EXTRA`], also if the packet has just been taken out.
-    #[inline]
+    #[inline(always)]
     pub fn extra(&self, id: PacketId) -> &Extra {
         &self.places[self.place(id)].0
     }
@@ -237,6 +248,12 @@ impl Slab {
     }
 }
 
+/// As [`Extra::take_over`], for those who do so seldom.
+#[inline(never)]
+fn take_over_aside(own: &mut Extra, extra: &Extra) {
+    own.take_over(extra);
+}
+
 impl Index<PacketId> for Slab {
     type Output = RoutedPacket;
     #[inline]
@@ -256,17 +273,7 @@ impl IndexMut<PacketId> for Slab {
 impl RoutedPacket {
     /// Returns a data packet of the first flow with `wire` bytes on the wire, which has no link ahead.
     pub fn for_test(wire: u32) -> RoutedPacket {
-        use clearway_proto::Header;
-        use clearway_units::Time;
-        RoutedPacket {
-            packet: Packet::data(Header::data(0), 0, wire, Time::ZERO),
-            flow: Id::from_index(0),
-            hop: HopId::default(),
-            next: None,
-            hops_left: 0,
-            class: ClassId::FIRST,
-            class_at_host: ClassId::FIRST,
-        }
+        RoutedPacket { packet: Packet::data(Header::data(0), 0, wire, Time::ZERO), ..RoutedPacket::unused() }
     }
 }
 

@@ -58,6 +58,7 @@ impl Region {
         // Fetching ahead ports and ends pays where they exceed the cache, and costs where they do not.
         let (is_large, fetches_ends) = (fetch::is_large(net), self.hosts.is_large());
         let fetches_heads = fetch::wants_heads(net, is_large);
+        let fetches_more = fetches_heads || fetches_ends;
         let mut left = most;
         while left > 0 {
             let Some(event) = net.agenda.pop_here(self.until) else {
@@ -71,16 +72,25 @@ impl Region {
             left -= 1;
             debug_assert!(event.at() >= net.now(), "time runs backwards");
             net.agenda.now = event.at();
-            if fetches_heads {
-                fetch::look_at_heads(net);
-            }
-            if fetches_ends {
-                self.hosts.look_ahead(net);
+            if fetches_more {
+                self.fetch_more(net, fetches_heads, fetches_ends);
             }
             self.handle(event, net);
         }
         self.rest(net, most);
         None
+    }
+
+    /// Fetches what only large networks fetch at each event: first packets of queues, and ends.
+    #[cold]
+    #[inline(never)]
+    fn fetch_more(&self, net: &Network, heads: bool, ends: bool) {
+        if heads {
+            fetch::look_at_heads(net);
+        }
+        if ends {
+            self.hosts.look_ahead(net);
+        }
     }
 
     fn rest(&mut self, net: &Network, handled: u64) {

@@ -247,20 +247,20 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Returns true if the congestion window has room for `len` bytes more. One segment may always be in flight.
-    #[inline]
+    #[inline(always)]
     fn fits(&self, len: u32) -> bool {
         let in_flight = self.in_flight();
         in_flight == 0 || in_flight + len as u64 <= self.control.limits().cwnd
     }
 
     /// Returns the size of the largest segment that may be sent.
-    #[inline]
+    #[inline(always)]
     fn segment_max(&self) -> u64 {
         self.mss().min(self.peer_window.max(1) as u64)
     }
 
     /// Returns the segment that may leave now (`NextSeg` of RFC 6675 sec. 4).
-    #[inline]
+    #[inline(always)]
     fn next_segment(&self, now: Time) -> Option<Segment> {
         if self.connection != Connection::Established || (C::PACES && now < self.pace_at) {
             return None;
@@ -272,7 +272,7 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Returns the next segment of new bytes, whether or not the congestion window has room for it.
-    #[inline]
+    #[inline(always)]
     fn next_new(&self) -> Option<Segment> {
         let (start, unsent) = (self.snd_nxt, self.written - self.snd_nxt);
         if unsent == 0 {
@@ -367,6 +367,7 @@ impl<C: Controller> crate::endpoint::Sender for Sender<C> {
         self.next_segment(now).is_some()
     }
 
+    #[inline(always)]
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         let now = cx.now;
         let mut segment = self.next_segment(now)?;

@@ -56,7 +56,9 @@ fn hand_where_looked_at(net: &mut Network, port: PortId, id: PacketId) {
         }
         return join(net, port, id);
     }
-    if net.ports[port].is_special() {
+    // Where not all packets come here, a mechanism sees this one, and nothing else does.
+    let out = &net.ports[port];
+    if out.special_arrivals == Sees::All && out.is_special() {
         return hand_where_special(net, port, id);
     }
     hand_as_voted::<false>(net, port, id);

@@ -4,7 +4,6 @@ use super::rules::{MemoryRule, Rules, TurnRule};
 use super::vote::show_departure;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, Id, PacketId};
-use crate::net::credit_queue::WaitingCredit;
 use crate::net::drop_reason::DropReason;
 use crate::net::drops::drop_packet;
 use crate::net::network::Network;
@@ -45,37 +44,10 @@ pub fn transmit(net: &mut Network, port: PortId, id: PacketId) {
 /// As [`transmit`], for a packet that a flow of this class made because it was its turn, which is charged for it.
 #[inline(always)]
 pub fn transmit_pulled(net: &mut Network, port: PortId, class: ClassId, id: PacketId) {
-    net.arbiter.charge(port, true, class, net.slab[id].packet.wire.into());
+    if net.arbiter.has_turns(true) {
+        net.arbiter.charge(port, true, class, net.slab[id].packet.wire.into());
+    }
     transmit(net, port, id);
-}
-
-/// As [`transmit`], for what a port chose by these rules.
-#[inline(always)]
-pub fn transmit_by<R: Rules>(net: &mut Network, port: PortId, id: PacketId) {
-    if R::LOOKS {
-        return transmit(net, port, id);
-    }
-    let now = net.agenda.now;
-    let (out, packet) = (&mut net.ports[port], &net.slab[id].packet);
-    let arrival = out.start_frame(packet.wire.into(), now);
-    out.counted.add(packet);
-    net.launched += 1;
-    launch(net, port, arrival, id);
-}
-
-/// As [`transmit_by`] for a credit. Where nothing looks at it, it leaves unseen: its size is known.
-#[inline(always)]
-pub fn transmit_credit_by<R: Rules>(net: &mut Network, port: PortId, credit: WaitingCredit) {
-    let WaitingCredit { id, wire } = credit;
-    if R::LOOKS {
-        return transmit(net, port, id);
-    }
-    let now = net.agenda.now;
-    let out = &mut net.ports[port];
-    out.counted.add_credit(wire);
-    let arrival = out.start_frame(wire, now);
-    net.launched += 1;
-    launch(net, port, arrival, id);
 }
 
 /// Puts a packet on the link at `start`, when it is free.
@@ -102,20 +74,15 @@ fn launch(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
 #[inline(never)]
 fn launch_where_looked_at(net: &mut Network, port: PortId, arrival: Time, id: PacketId) {
     let out = &net.ports[port];
-    match out.special.mechanism {
-        _ if out.special_departures == Sees::All => launch_rarely(net, port, arrival, id),
-        // Where not all packets come here, those are data at a port that trims, of which a mechanism sees none.
-        _ if out.special.trims() => {
-            note_departure(net, port, id);
-            launch(net, port, arrival, id);
-        }
-        // Elsewhere they are what the mechanism sees.
-        Some(mechanism) => {
-            show_departure(net, port, mechanism, id);
-            launch(net, port, arrival, id);
-        }
-        None => launch_rarely(net, port, arrival, id),
+    if out.special_departures == Sees::All {
+        return launch_rarely(net, port, arrival, id);
     }
+    // Where not all packets come here they are what the mechanism sees or, where it sees none, data at a port that trims.
+    match out.special.mechanism.filter(|_| out.special.sees_departures != Sees::Nothing) {
+        Some(mechanism) => show_departure(net, port, mechanism, id),
+        None => note_departure(net, port, id),
+    }
+    launch(net, port, arrival, id);
 }
 
 /// As [`launch_where_looked_at`], where all packets come here.
@@ -162,6 +129,7 @@ fn launch_where_anything_may_be(net: &mut Network, port: PortId, arrival: Time, 
 /// A packet of data leaves for the link of a port that trims, which counts it against the limit of its queue until then.
 #[inline(always)]
 fn note_departure(net: &mut Network, port: PortId, id: PacketId) {
+    debug_assert!(net.ports[port].special.trims());
     let RoutedPacket { packet, class, .. } = &net.slab[id];
     net.trims.send(port, *class, packet.wire, net.ports[port].busy_until);
 }

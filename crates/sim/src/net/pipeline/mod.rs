@@ -13,13 +13,15 @@
 //! are generic over these [`Rules`](rules::Rules). The general rules ask the network for each of them; the others are the
 //! instances for ports that are known to need less, chosen when the network is built
 //! ([`Instance`](super::port::Instance)). Tests forbid these others, to see that they change nothing (`fast_paths.rs`). At a
-//! *plain* port all stages but the first are one addition (`plain.rs`); ports that trim mostly pick late (`deferred.rs`).
+//! *plain* port all stages but the first are one addition (`plain.rs`), a port with a limit for credits has pick and depart in
+//! one function (`limited.rs`), and ports that trim mostly pick late (`deferred.rs`).
 
 mod admit;
 mod arrival;
 mod deferred;
 mod departure;
 mod entry;
+mod limited;
 mod notices;
 mod pick;
 mod rules;

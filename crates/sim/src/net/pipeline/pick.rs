@@ -43,7 +43,7 @@ pub(super) fn pick<R: Rules>(net: &mut Network, port: PortId) -> Next {
         net.nics[nic].settle_before(now);
         &net.nics[nic]
     });
-    let waits = R::QUEUES && out.waiting > 0;
+    let waits = out.waiting > 0;
     if !waits && !nic.is_some_and(Nic::has_any) {
         return Next::Nothing;
     }
@@ -53,7 +53,7 @@ pub(super) fn pick<R: Rules>(net: &mut Network, port: PortId) -> Next {
         (queued || nic.is_some_and(|nic| nic.has(class))) && !(R::CONTROL && out.paused.has(class))
     };
     // Where none may go, what waits is stopped.
-    let Some(class) = R::Turns::pick(&mut net.arbiter, net.lone_class, port, out, has) else {
+    let Some(class) = R::Turns::pick(&mut net.arbiter, port, out, has) else {
         return Next::Nothing;
     };
     if !waits {

@@ -17,10 +17,6 @@ use clearway_units::Time;
 pub trait Rules {
     /// Set if the port may be down, and flow control may want something of it.
     const CONTROL: bool;
-    /// Set if something may look at the packets that leave.
-    const LOOKS: bool;
-    /// Set if packets of data may wait in the queues of the port.
-    const QUEUES: bool;
     /// Set if the flows of a host's port are asked for packets.
     const PULLS: bool;
     /// The memory that packets wait in.
@@ -36,25 +32,10 @@ pub enum General {}
 
 impl Rules for General {
     const CONTROL: bool = true;
-    const LOOKS: bool = true;
-    const QUEUES: bool = true;
     const PULLS: bool = true;
     type Memory = AnyMemory;
     type Credits = AnyCredits;
     type Turns = AnyTurns;
-}
-
-/// The rules of [`Instance::Limited`](crate::net::port::Instance::Limited).
-pub enum Limited {}
-
-impl Rules for Limited {
-    const CONTROL: bool = false;
-    const LOOKS: bool = false;
-    const QUEUES: bool = true;
-    const PULLS: bool = false;
-    type Memory = Apart;
-    type Credits = OneClassOfCredits;
-    type Turns = LoneClass;
 }
 
 /// The rules of [`Instance::Guarded`](crate::net::port::Instance::Guarded).
@@ -62,8 +43,6 @@ pub enum Guarded {}
 
 impl Rules for Guarded {
     const CONTROL: bool = false;
-    const LOOKS: bool = true;
-    const QUEUES: bool = true;
     const PULLS: bool = false;
     type Memory = UnderControl;
     type Credits = NoCredits;
@@ -75,23 +54,8 @@ pub enum Trimming {}
 
 impl Rules for Trimming {
     const CONTROL: bool = false;
-    const LOOKS: bool = true;
-    const QUEUES: bool = true;
     const PULLS: bool = false;
     type Memory = AnyMemory;
-    type Credits = NoCredits;
-    type Turns = StrictTurns;
-}
-
-/// A host's port where nothing waits but flows, whose classes share no turns.
-pub enum FlowsAlone {}
-
-impl Rules for FlowsAlone {
-    const CONTROL: bool = false;
-    const LOOKS: bool = true;
-    const QUEUES: bool = false;
-    const PULLS: bool = true;
-    type Memory = Apart;
     type Credits = NoCredits;
     type Turns = StrictTurns;
 }
@@ -132,14 +96,6 @@ pub trait AdmissionRule {
         owner: NodeId,
         queued: u64,
     ) -> Admitted;
-}
-
-/// Each queue has memory of its own.
-pub enum Apart {}
-
-impl MemoryRule for Apart {
-    #[inline(always)]
-    fn release(_: &mut Network, _: PortId, _: PacketId) {}
 }
 
 /// Flow control counts what waits, and stops who sends.
@@ -224,21 +180,6 @@ impl CreditRule for NoCredits {
     }
 }
 
-/// There is one class of credits, with a limit.
-pub enum OneClassOfCredits {}
-
-impl CreditRule for OneClassOfCredits {
-    #[inline(always)]
-    fn next(credits: &mut Credits, at: Option<CreditsId>, now: Time) -> Option<WaitingCredit> {
-        credits.alone(at?).next(now)
-    }
-
-    #[inline(always)]
-    fn ready_at(credits: &mut Credits, at: Option<CreditsId>, _: Time) -> Option<Time> {
-        credits.alone(at?).ready_since()
-    }
-}
-
 /// Any limit and any classes of credits, or none.
 pub enum AnyCredits {}
 
@@ -259,7 +200,6 @@ pub trait TurnRule {
     /// Returns the class that may send next, among those for which `has` says that a packet waits and may leave.
     fn pick(
         arbiter: &mut Arbiter,
-        lone: Option<ClassId>,
         port: PortId,
         out: &Port,
         has: impl Fn(ClassId) -> bool,
@@ -269,37 +209,12 @@ pub trait TurnRule {
     fn charge(arbiter: &mut Arbiter, port: PortId, is_host: bool, class: ClassId, wire: u32);
 }
 
-/// All data of switches is in one class, and something waits.
-pub enum LoneClass {}
-
-impl TurnRule for LoneClass {
-    #[inline(always)]
-    fn pick(
-        _: &mut Arbiter,
-        lone: Option<ClassId>,
-        _: PortId,
-        _: &Port,
-        _: impl Fn(ClassId) -> bool,
-    ) -> Option<ClassId> {
-        lone
-    }
-
-    #[inline(always)]
-    fn charge(_: &mut Arbiter, _: PortId, _: bool, _: ClassId, _: u32) {}
-}
-
 /// Classes share no turns: the first of those that have packets goes.
 pub enum StrictTurns {}
 
 impl TurnRule for StrictTurns {
     #[inline(always)]
-    fn pick(
-        arbiter: &mut Arbiter,
-        _: Option<ClassId>,
-        _: PortId,
-        out: &Port,
-        has: impl Fn(ClassId) -> bool,
-    ) -> Option<ClassId> {
+    fn pick(arbiter: &mut Arbiter, _: PortId, out: &Port, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
         arbiter.first(out.nic.is_some(), has)
     }
 
@@ -314,7 +229,6 @@ impl TurnRule for AnyTurns {
     #[inline(always)]
     fn pick(
         arbiter: &mut Arbiter,
-        _: Option<ClassId>,
         port: PortId,
         out: &Port,
         has: impl Fn(ClassId) -> bool,

@@ -1,15 +1,16 @@
 //! Service: a port whose link is free picks what leaves next, and wakes for the rest.
 
 use super::deferred;
-use super::departure::{transmit_by, transmit_credit_by};
+use super::departure::transmit;
+use super::limited::serve_limited;
 use super::pick::{Next, pick};
-use super::rules::{CreditRule, FlowsAlone, General, Guarded, Limited, Rules, Trimming};
+use super::rules::{CreditRule, General, Guarded, Rules, Trimming};
 use crate::fast_paths::tests_forbid;
 use crate::ids::{ClassId, FlowSlot, NicId};
+use crate::net::credit_queue::WaitingCredit;
 use crate::net::network::Network;
 use crate::net::pause;
 use crate::net::port::Instance;
-use clearway_proto::Sees;
 use clearway_topology::PortId;
 use clearway_units::Time;
 
@@ -29,19 +30,7 @@ pub fn wake(net: &mut Network, port: PortId) -> bool {
     }
 }
 
-/// Serves a port by the rules of [`Instance::Limited`], if nothing special is asked of it now. Returns whether it did so.
-#[inline(never)]
-fn serve_limited(net: &mut Network, port: PortId) -> bool {
-    let out = &net.ports[port];
-    // A port that is down, or for which flow control has work, looks at all that arrives.
-    let is_clear = out.busy_until <= net.agenda.now
-        && out.special_arrivals == Sees::Nothing
-        && out.special_departures == Sees::Nothing
-        && !tests_forbid();
-    is_clear && serve::<Limited>(net, port)
-}
-
-/// As [`serve_limited`], for [`Instance::Guarded`].
+/// Serves a port by the rules of [`Instance::Guarded`], if nothing special is asked of it now. Returns whether it did so.
 #[inline(never)]
 fn serve_guarded(net: &mut Network, port: PortId) -> bool {
     let out = &net.ports[port];
@@ -50,7 +39,7 @@ fn serve_guarded(net: &mut Network, port: PortId) -> bool {
     is_clear && serve::<Guarded>(net, port)
 }
 
-/// As [`serve_limited`], for [`Instance::Trimming`].
+/// As [`serve_guarded`], for [`Instance::Trimming`].
 #[inline(never)]
 fn serve_trimming(net: &mut Network, port: PortId) -> bool {
     let out = &net.ports[port];
@@ -71,8 +60,7 @@ fn serve_trimming(net: &mut Network, port: PortId) -> bool {
 #[inline(always)]
 fn serve<R: Rules>(net: &mut Network, port: PortId) -> bool {
     match pick::<R>(net, port) {
-        Next::Data(id) => transmit_by::<R>(net, port, id),
-        Next::Credit(credit) => transmit_credit_by::<R>(net, port, credit),
+        Next::Data(id) | Next::Credit(WaitingCredit { id, .. }) => transmit(net, port, id),
         Next::Pull(_) | Next::Flows => return false,
         Next::Nothing => {}
     }
@@ -94,8 +82,7 @@ pub fn use_switch_port(net: &mut Network, port: PortId) {
 #[inline(always)]
 pub fn send_next(net: &mut Network, port: PortId) -> Option<ClassId> {
     match pick::<General>(net, port) {
-        Next::Data(id) => transmit_by::<General>(net, port, id),
-        Next::Credit(credit) => transmit_credit_by::<General>(net, port, credit),
+        Next::Data(id) | Next::Credit(WaitingCredit { id, .. }) => transmit(net, port, id),
         Next::Pull(class) => return Some(class),
         Next::Flows | Next::Nothing => {}
     }
@@ -108,10 +95,12 @@ pub fn rearm(net: &mut Network, port: PortId) {
     rearm_by::<General>(net, port);
 }
 
-/// As [`rearm`] at a host's port, where nothing waits but flows, if any do.
+/// As [`rearm`] at a host's port with this NIC, where nothing waits but flows, if any do.
 #[inline(always)]
-pub fn rearm_for_flows(net: &mut Network, port: PortId) {
-    rearm_by::<FlowsAlone>(net, port);
+pub fn rearm_for_flows(net: &mut Network, port: PortId, nic: NicId) {
+    if net.nics[nic].has_any() {
+        net.arm(port, net.ports[port].busy_until.max(net.agenda.now));
+    }
 }
 
 #[inline(always)]
@@ -126,7 +115,7 @@ fn rearm_by<R: Rules>(net: &mut Network, port: PortId) {
         if pause::may_send(net, port) {
             return net.arm(port, free);
         }
-    } else if R::QUEUES && out.waiting > 0 || out.nic.is_some_and(|nic| net.nics[nic].has_any()) {
+    } else if out.waiting > 0 || out.nic.is_some_and(|nic| net.nics[nic].has_any()) {
         return net.arm(port, free);
     }
     if let Some(ready) = R::Credits::ready_at(&mut net.credits, out.credits, now) {
@@ -148,12 +137,13 @@ pub fn nic_alone(net: &Network, port: PortId) -> Option<NicId> {
     out.nic.filter(|_| is_alone)
 }
 
-/// Takes the flow whose turn it is at a port, of which [`nic_alone`] returned the NIC.
+/// Takes the flow whose turn it is at a NIC that [`nic_alone`] returned.
 #[inline(always)]
-pub fn turn_alone(net: &mut Network, port: PortId, nic: NicId) -> Option<(ClassId, FlowSlot)> {
-    if let Some(parked) = net.nics[nic].pop_parked(net.agenda.now) {
+pub fn turn_alone(net: &mut Network, nic: NicId) -> Option<(ClassId, FlowSlot)> {
+    let nic = &mut net.nics[nic];
+    if let Some(parked) = nic.settle_or_pop(net.agenda.now) {
         return Some(parked);
     }
-    let Next::Pull(class) = pick::<FlowsAlone>(net, port) else { return None };
-    Some((class, net.nics[nic].pop(class)?))
+    let class = net.arbiter.first(true, |class| nic.has(class))?;
+    Some((class, nic.pop(class)?))
 }

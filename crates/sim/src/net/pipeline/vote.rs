@@ -97,7 +97,7 @@ fn change(net: &mut Network, mechanism: MechanismId, id: PacketId, how: Change) 
     }
     if let Some(kind) = how.class_of {
         let class = net.mechanisms[mechanism].classes.of(kind);
-        routed.class = net.at_switches[class];
+        routed.class = net.classes.at_switches(class);
     }
 }
 
