@@ -246,7 +246,7 @@ def status(process: Path) -> dict[str, str]:
 
 def test_the_daemon_of_a_host_is_realtime_only_while_something_may_wait_for_it(net: Network, start: Start) -> None:
     if not int(status(Path("/proc/self"))["CapEff"], 16) & (SYS_NICE | SYS_RESOURCE):
-        pytest.skip("may not change its priority here")
+        skip("CAP_SYS_NICE or CAP_SYS_RESOURCE", "run it with one of them")
     daemon = start(*HOST)
     start(*HOST, at=1)
 
