@@ -177,7 +177,7 @@ fn a_host_is_patient_unless_a_packet_is_held_or_a_large_one_came_or_was_asked_fo
     net.run_for(ms(5));
     assert!(is_patient(&net, 1));
     // Without leftover each small packet spends a credit too, and the next one waits for what it tells.
-    let mut net = super::small::net_with(0, false);
+    let mut net = net_with(0, false);
     let place = open_idle(&mut net, 1)[0];
     net.run_for(ms(10));
     assert!(is_patient(&net, 1));
