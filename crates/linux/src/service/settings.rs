@@ -133,7 +133,7 @@ declare! {
         control: ControlCarrier = "ethernet" from "ExpressPass sec. 3.1: credits of 84 bytes";
         /// The UDP port of control frames at all hosts, with `control = "udp"`.
         control_port: u32 = "61021" in "1" to "65535" from "RFC 6335: for private use, and above the ports that Linux chooses";
-        /// The priority of the daemon: "realtime", before all ordinary programs, up to the share of a processor that the kernel allows (95 %); "high", the highest of ordinary programs. A daemon that may not have the first takes the second.
+        /// The priority of the daemon: "realtime", before all ordinary programs, up to the share of a processor that the kernel allows (95 %), and the highest of ordinary ones while nothing waits for it; "high", the highest of ordinary programs. A daemon that may not have the first takes the second.
         priority: Priority = "realtime" from "our choice: a credit that leaves late cannot be made up for";
         /// The file, not there yet, to which everything that happens to the protocol is recorded, for `clearwayd replay`. It holds the secret of the cookies.
         record: Option<String> = none;
