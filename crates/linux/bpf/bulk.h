@@ -104,6 +104,31 @@ INLINE int is_from(const struct bulk *bulk, const __u8 *address)
 	return !differs;
 }
 
+/* Adds a credit to what small packets to the host may spend, or lets the daemon have it. */
+INLINE int to_allowance(struct table *table, struct bulk *bulk, __u64 number, __u64 now)
+{
+	struct flows *flows = flows_of(table, bulk->source, bulk->destination, bulk->ports);
+	struct host *host = host_of(table, bulk->version, bulk->destination);
+	__s64 frame = table->frame, over;
+
+	if (!host || !host->takes || flows->held != flows->left)
+		return NEXT;
+	over = __sync_fetch_and_add(&host->allowance, frame) + frame - (__s64)table->most;
+	if (over > frame)
+		over = frame;
+	if (over > 0)
+		__sync_fetch_and_add(&host->allowance, -over);
+	else
+		over = 0;
+	__sync_fetch_and_add(&host->added, frame - over);
+	__sync_fetch_and_add(&table->spent, 1);
+	bulk->used |= 1ull << ((bulk->highest - number) & 63);
+	bulk->last = now;
+	__sync_fetch_and_add(&bulk->added, 1);
+	__sync_fetch_and_add(&table->moved, 1);
+	return DROP;
+}
+
 /* Takes a credit, or lets the daemon have it. */
 INLINE int on_control(struct __sk_buff *skb, struct table *table)
 {
@@ -126,9 +151,11 @@ INLINE int on_control(struct __sk_buff *skb, struct table *table)
 	number = __builtin_bswap64(number);
 	cookie = __builtin_bswap64(cookie);
 	bulk = find(source, destination, ports, frame[14] == CONTROL_IP ? 4 : 6, &cookie, 0, 0);
-	if (!bulk || !bulk->heard || !bulk->sends)
+	if (!bulk || (bulk->is_on != SMALL && (!bulk->heard || !bulk->sends)))
 		return NEXT;
 	if (frame[15] == NEWS) {
+		if (bulk->is_on == SMALL)
+			return NEXT;
 		window = bulk->window >> (bulk->scale & 15);
 		if (bulk->is_on)
 			window = granted(bulk, bulk->ack, window);
@@ -141,6 +168,8 @@ INLINE int on_control(struct __sk_buff *skb, struct table *table)
 		bulk->replayed++;
 		return DROP;
 	}
+	if (bulk->is_on == SMALL)
+		return to_allowance(table, bulk, number, now);
 	flows = flows_of(table, bulk->source, bulk->destination, ports);
 	if (flows->held != flows->left || bulk->came - bulk->taken >= bulk->keep)
 		return NEXT;
@@ -191,7 +220,7 @@ INLINE int on_segment(struct __sk_buff *skb, struct table *table)
 	if (bulk->sends && ((__s32)(bulk->sent_to - packet.ack) < 0 ||
 			    (bulk->heard && (__s32)(packet.ack - bulk->ack) < 0)))
 		return NEXT;
-	if (bulk->is_on && is_signed(skb, &packet)) {
+	if (bulk->is_on == BULK && is_signed(skb, &packet)) {
 		bulk->heard = 0;
 		return NEXT;
 	}
@@ -199,7 +228,7 @@ INLINE int on_segment(struct __sk_buff *skb, struct table *table)
 	bulk->seq = packet.seq + packet.payload + (packet.flags & FIN);
 	bulk->window = packet.window << (bulk->scale & 15);
 	bulk->heard = 1;
-	if (!bulk->is_on || !bulk->sends || ktime_get_ns() > table->alive)
+	if (bulk->is_on != BULK || !bulk->sends || ktime_get_ns() > table->alive)
 		return NEXT;
 	window = granted(bulk, packet.ack, packet.window);
 	bulk->told = packet.ack + (window << (bulk->scale & 15));

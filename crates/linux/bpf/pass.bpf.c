@@ -12,17 +12,23 @@
  * those that the other host sends. The match lets a packet leave that a credit pays for, and `cw_bulk_out`, at the egress, writes
  * the number of the credit into it. What no credit pays for, such as a packet that TCP repeats, goes to NFQUEUE; as long as one
  * of the flow is held, the daemon gets the credits.
+ *
+ * Of a flow of small packets, `cw_bulk_in` adds its credits to what small packets to the host may spend, unless one of them is held.
+ * `cw_credits_in` does only that, where bulk data stays with the daemon.
+ * `cw_seen` chooses the packets of which the daemon's packet socket hears, and counts small ones instead while the daemon looks at
+ * these counts.
  */
 #include "bulk.h"
+#include "seen.h"
 
 SEC("socket")
 int cw_pass_small(struct __sk_buff *skb)
 {
 	struct packet packet = {};
-	__u32 zero = 0, to, wire, end;
+	__u32 zero = 0, wire, end;
 	struct table *table = map_lookup_elem(&cw_pass, &zero);
 	struct flows *flows;
-	struct host *host = 0;
+	struct host *host;
 	struct bulk *bulk;
 
 	if (!table || !read(skb, 0, &packet) || packet.flags & (SYN | RST) || !(packet.payload || packet.flags & FIN))
@@ -40,7 +46,7 @@ int cw_pass_small(struct __sk_buff *skb)
 	if (packet.flags & FIN || packet.segments > 1 || flows->held != flows->left)
 		goto hold;
 	if (wire > table->small) {
-		if (!bulk || !bulk->is_on || !packet.has_place || wire > table->frame || bulk->came == bulk->taken)
+		if (!bulk || bulk->is_on != BULK || !packet.has_place || wire > table->frame || bulk->came == bulk->taken)
 			goto hold;
 		/* A packet that came no further than this has no number, and shall leave the next one's alone. */
 		bulk->stamped = bulk->taken;
@@ -50,13 +56,7 @@ int cw_pass_small(struct __sk_buff *skb)
 		__sync_fetch_and_add(&table->moved, 1);
 		return 1;
 	}
-	to = of_address(packet.destination);
-	for (__u32 i = 0; i < PROBES && !host; i++) {
-		struct host *place = &table->hosts[((to >> 22) + i) & (HOSTS - 1)];
-
-		if (place->version == packet.version && is_same(place->address, packet.destination))
-			host = place;
-	}
+	host = host_of(table, packet.version, packet.destination);
 	if (!host)
 		goto hold;
 	if (__sync_fetch_and_add(&host->allowance, -(__s64)wire) < (__s64)wire) {
@@ -66,7 +66,7 @@ int cw_pass_small(struct __sk_buff *skb)
 	__sync_fetch_and_add(&host->packets, 1);
 	__sync_fetch_and_add(&host->payload, packet.payload);
 	__sync_fetch_and_add(&host->wire, wire);
-	__sync_fetch_and_add(&table->passed, 1);
+	__sync_fetch_and_add(&table->spent, 1);
 	return 1;
 hold:
 	__sync_fetch_and_add(&flows->held, packet.segments);
@@ -82,6 +82,18 @@ int cw_bulk_in(struct __sk_buff *skb)
 	if (!table)
 		return NEXT;
 	return skb->protocol == ETH_P_CONTROL ? on_control(skb, table) : on_segment(skb, table);
+}
+
+SEC("classifier")
+int cw_credits_in(struct __sk_buff *skb)
+{
+	__u32 zero = 0;
+	struct table *table;
+
+	if (skb->protocol != ETH_P_CONTROL)
+		return NEXT;
+	table = map_lookup_elem(&cw_pass, &zero);
+	return table ? on_control(skb, table) : NEXT;
 }
 
 /* Writes the number of the credit that a packet spends into its headers, as src/wire/stamp.rs does. */

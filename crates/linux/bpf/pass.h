@@ -13,6 +13,7 @@
 #define HOSTS 1024
 #define FLOWS 4096
 #define BULKS 1024
+#define COUNTED 1024
 /* The places, one after the other, of which a host or a flow has one. */
 #define PROBES 4
 /* The credits that a flow keeps at most. */
@@ -26,6 +27,9 @@
 #define CONTROL_IP 2
 #define CONTROL_IPV6 3
 #define CREDIT 9
+/* What the kernel does with the credits of a flow: they open its window, or add to what small packets to its host may spend. */
+#define BULK 1
+#define SMALL 2
 /* What the daemon sends to itself, so that TCP hears of the window as it is. It never leaves the host. */
 #define NEWS 255
 
@@ -41,11 +45,14 @@ struct host {
 	__u32 address[4];
 	/* 4 or 6 for the version of IP; 0 if the place is free (daemon). */
 	__u32 version;
-	__u32 unused;
+	/* True while credits of flows of small packets add to the allowance here (daemon). */
+	__u32 takes;
 	/* The bytes on the wire that small packets may spend (both). */
 	__s64 allowance;
 	/* What left so: packets, bytes of payload, bytes on the wire (kernel). */
 	__u64 packets, payload, wire;
+	/* The bytes that credits added here (ingress). */
+	__u64 added;
 };
 
 /* The flows of one place in the table of flows. */
@@ -54,7 +61,18 @@ struct flows {
 	__u32 held, left;
 };
 
-/* A flow whose bulk data leaves in the kernel. */
+/* A flow from another host, whose small packets are counted. */
+struct counted {
+	/* Its addresses and ports as in the headers of its data; zeroes stand behind an address of IPv4 (daemon). */
+	__u32 source[4], destination[4];
+	__u32 ports;
+	/* 4 or 6 for the version of IP; 0 if the place is free (daemon). */
+	__u32 version;
+	/* What came: packets, bytes of payload, bytes on the wire (kernel). */
+	__u64 packets, payload, wire;
+};
+
+/* A flow whose bulk data leaves in the kernel, or whose credits are for small packets. */
 struct bulk {
 	/* Its addresses and ports as in the headers of its data; zeroes stand behind an address of IPv4 (daemon). */
 	__u32 source[4], destination[4];
@@ -70,7 +88,7 @@ struct bulk {
 	__u8 peer[6];
 	/* True if scheduled data shall be ECN-capable, and the scale of the other host's windows (daemon). */
 	__u8 ecn, scale;
-	/* True while credits are taken here (daemon). */
+	/* BULK or SMALL while credits are taken here, else 0 (daemon). */
 	__u32 is_on;
 	/* The credits that are kept at most (daemon). */
 	__u32 keep;
@@ -92,19 +110,29 @@ struct bulk {
 	__u64 bytes, wire;
 	/* The credits that came again (ingress). */
 	__u64 replayed;
+	/* The credits that added to the allowance of the host (ingress). */
+	__u32 added;
+	__u32 unused;
 	/* The lower 16 bits of the numbers of the newest credits (ingress). */
 	__u16 numbers[KEPT];
 };
 
 struct table {
-	/* The packets that left so, to all hosts (kernel). */
-	__u64 passed;
+	/* The changes of what small packets to hosts may spend (kernel). */
+	__u64 spent;
 	/* The most bytes on the wire of a small packet and of any that a credit pays for (daemon). */
 	__u32 small, frame;
 	/* The time until which the daemon is taken to live, in nanoseconds (daemon). */
 	__u64 alive;
 	/* The changes at flows whose bulk data leaves in the kernel (kernel). */
 	__u64 moved;
+	/* The most bytes on the wire that an allowance may have (daemon). */
+	__u32 most;
+	/* True while the daemon looks at small packets that were counted, and true if it hears those over IPv6 (daemon). */
+	__u32 counts, ipv6;
+	__u32 unused;
+	/* A bit for each place of a flow of which small packets were counted (kernel; the daemon clears it). */
+	__u64 moved_counted[COUNTED / 64];
 	struct host hosts[HOSTS];
 	struct flows flows[FLOWS];
 };
@@ -125,10 +153,32 @@ struct {
 	MAP_TYPE(value, struct bulk);
 } cw_bulk SEC(".maps");
 
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_ARRAY);
+	MAP_UINT(max_entries, COUNTED);
+	MAP_UINT(map_flags, BPF_F_MMAPABLE);
+	MAP_TYPE(key, __u32);
+	MAP_TYPE(value, struct counted);
+} cw_counted SEC(".maps");
+
 /* The place in the table of flows of a flow between these addresses. */
 INLINE struct flows *flows_of(struct table *table, const __u32 *source, const __u32 *destination, __u32 ports)
 {
 	return &table->flows[mixed(mixed(of_address(destination), of_address(source)), ports) >> 20];
+}
+
+/* Finds the place of another host. */
+INLINE struct host *host_of(struct table *table, __u32 version, const __u32 *address)
+{
+	__u32 first = of_address(address) >> 22;
+
+	for (__u32 i = 0; i < PROBES; i++) {
+		struct host *place = &table->hosts[(first + i) & (HOSTS - 1)];
+
+		if (place->version == version && is_same(place->address, address))
+			return place;
+	}
+	return 0;
 }
 
 /* Finds a flow by its ports and the lower 32 bits of its addresses, which are all that a credit has. A credit must have its cookie, a

@@ -69,13 +69,19 @@ pub enum Order {
     End(FlowKey),
     /// TCP is asked whether its window keeps bytes in the socket ([`Released::unsent`]).
     Ask(FlowKey),
+    /// From now on credits of flows of small packets to a host add to its allowance in the kernel.
+    Take(IpAddr),
+    /// They come to the datapath, because packets to the host wait for them there.
+    Leave(IpAddr),
 }
 
-/// A flow whose bulk data shall leave in the kernel.
+/// A flow whose bulk data shall leave in the kernel, or whose credits the kernel shall take for small packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bulk {
     /// The flow.
     pub flow: FlowKey,
+    /// True if its credits shall add to the allowance of its host ([`Order::Take`]), and all of its packets stay as they are.
+    pub is_small: bool,
     /// What its credits must have: session, cookie, and the Ethernet address from which they come.
     pub session: u32,
     /// The cookie.
@@ -119,11 +125,26 @@ pub struct Released {
     pub unsent: Option<u32>,
 }
 
-/// Small packets to a host that left in the kernel, for an allowance.
+/// What became of the allowance of a host in the kernel: the small packets to it that left, and the credits that were taken for more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Passed {
     /// The host.
     pub to: IpAddr,
+    /// The number of packets.
+    pub packets: u64,
+    /// Their payload in bytes.
+    pub payload: u64,
+    /// Their bytes on the wire.
+    pub wire: u64,
+    /// The bytes on the wire that credits have added in the kernel.
+    pub added: u64,
+}
+
+/// Small packets of a flow from another host, without the number of a credit, that were counted in the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Small {
+    /// The flow.
+    pub flow: FlowKey,
     /// The number of packets.
     pub packets: u64,
     /// Their payload in bytes.
@@ -205,8 +226,11 @@ pub trait Datapath {
     /// Handles a packet that the kernel holds until the datapath asks for a verdict. Each held packet gets one verdict.
     fn handle_held(&mut self, id: HeldId, segment: &Segment, now: Time, actions: &mut Actions);
 
-    /// Handles what left in the kernel for an allowance.
+    /// Handles what left in the kernel for an allowance, and what credits added to that.
     fn handle_passed(&mut self, passed: &Passed, now: Time, actions: &mut Actions);
+
+    /// Handles small packets that came and were counted, in place of [`Datapath::handle_segment`] for each.
+    fn handle_small(&mut self, small: &Small, now: Time, actions: &mut Actions);
 
     /// Handles what the bulk data of a flow did in the kernel.
     fn handle_released(&mut self, released: &Released, now: Time, actions: &mut Actions);

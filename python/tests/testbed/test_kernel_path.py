@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,48 @@ def test_nearly_all_packets_of_an_echo_leave_in_the_kernel_and_count_as_under_cr
         wire = found["passed_packets_total"] * (64 + 90)
         assert wire <= found["credits_received_total"] * 1538
         assert found["credits_sent_total"] < 4 * found["passed_packets_total"] * 154 / 1538 + 2_000
+
+
+def test_credits_of_small_packets_are_taken_in_the_kernel_and_those_that_arrive_are_counted_there(net: Network) -> None:
+    daemons = both(net.hosts)
+    echo(net.hosts, [64] * 3_000)
+    for daemon in daemons:
+        found = stats(daemon)
+        assert found['socket_packets_total{kind="segments_counted"}'] > 2_500
+        assert found['socket_packets_total{kind="segments_seen"}'] < 600
+        # Requests, their answers, and the first credits of a session come to the daemon.
+        assert found['socket_packets_total{kind="frames_received"}'] < 0.3 * found["credits_received_total"]
+        assert found['refused_total{reason="replayed"}'] == 0
+        assert under_credits(daemon) > 0.95
+
+
+def test_credits_over_udp_come_to_the_daemon_and_small_packets_are_counted_all_the_same(net: Network) -> None:
+    daemons = both(net.hosts, "--control", "udp")
+    echo(net.hosts, [64] * 3_000)
+    for daemon in daemons:
+        found = stats(daemon)
+        assert found['socket_packets_total{kind="frames_received"}'] >= found["credits_received_total"] > 100
+        assert found['socket_packets_total{kind="segments_counted"}'] > 2_500
+        assert found["passed_packets_total"] > 2_500
+        assert under_credits(daemon) > 0.95
+
+
+def test_small_packets_go_on_in_the_kernel_after_a_link_was_down(net: Network) -> None:
+    daemons = both(net.hosts)
+    echo(net.hosts, [64] * 500)
+    host = net.hosts[1]
+    host.run("ip", "link", "set", "eth0", "down")
+    time.sleep(0.3)
+    host.run("ip", "link", "set", "eth0", "up")
+    before = [stats(daemon) for daemon in daemons]
+    echo(net.hosts, [64] * 2_000)
+    for daemon, was in zip(daemons, before, strict=True):
+        found = stats(daemon)
+        assert found["passed_packets_total"] - was["passed_packets_total"] > 1_500
+        counted = 'socket_packets_total{kind="segments_counted"}'
+        assert found[counted] - was[counted] > 1_500
+        assert under_credits(daemon) > 0.95
+    assert stats(daemons[1])["link_downs_total"] == 1
 
 
 def test_no_packet_overtakes_another_one_of_its_connection_where_large_and_small_ones_mix(net: Network) -> None:

@@ -10,6 +10,10 @@
 //! that the kernel keeps, it is told of them, and the session goes on.
 //!
 //! The flow is taken back when its session ends, whatever ends that.
+//!
+//! **Small packets** leave for what credits leave over, so credits find none of them, and only add to that. Once a credit did so, the
+//! driver is asked to have the kernel do it: the daemon then need not wake for each. It is told of them later, and gets those credits
+//! itself that come while a packet waits here.
 
 use super::surroundings::{SendCx, SendSettings};
 use crate::datapath::{Bulk, Order, Released};
@@ -44,6 +48,8 @@ enum Socket {
 pub(super) struct BulkState {
     /// The session that the driver was asked to hand over, if it was.
     asked: Option<u32>,
+    /// True if the kernel was asked to take its credits for small packets.
+    is_small: bool,
     /// True once the kernel has taken credits of that session.
     is_on: bool,
     /// The credits of a session that released packets, and the session.
@@ -60,6 +66,7 @@ impl BulkState {
     /// What a flow without packets knows.
     pub const NONE: BulkState = BulkState {
         asked: None,
+        is_small: false,
         is_on: false,
         warm: (0, 0),
         kept: 0,
@@ -84,13 +91,26 @@ impl BulkState {
             self.warm = (session, 0);
         }
         self.warm.1 += 1;
-        self.warm.1 >= WARM && self.asked.is_none()
+        self.warm.1 >= WARM && (self.asked.is_none() || self.is_small)
+    }
+
+    /// Returns true if the kernel may be asked to take credits for small packets.
+    pub fn is_free(&self) -> bool {
+        self.asked.is_none()
+    }
+
+    /// Returns true if the kernel was asked to take credits for small packets.
+    pub fn is_small(&self) -> bool {
+        self.is_small
     }
 
     /// Asks the driver to hand a flow over to the kernel.
     pub fn begin(&mut self, bulk: Bulk, cx: &mut SendCx<'_>) {
         let keep = keep(cx.settings);
-        (self.asked, self.keep) = (Some(bulk.session), keep);
+        if self.asked.is_some() {
+            cx.actions.orders.push(Order::End(bulk.flow));
+        }
+        (self.asked, self.is_small, self.keep) = (Some(bulk.session), bulk.is_small, keep);
         cx.actions.orders.push(Order::Begin(Bulk { keep, ..bulk }));
     }
 
@@ -115,7 +135,7 @@ impl BulkState {
             return false;
         }
         self.kept = kept;
-        self.is_on |= credits > 0;
+        self.is_on |= credits > 0 && !self.is_small;
         match released.unsent.filter(|_| self.socket == Socket::Asked) {
             Some(0) => self.socket = Socket::Empty,
             Some(_) => self.socket = Socket::Waits,

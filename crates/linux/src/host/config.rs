@@ -74,6 +74,8 @@ pub struct HostConfig {
     pub kernel_path: bool,
     /// True if bulk data may leave in the kernel too.
     pub bulk_path: bool,
+    /// True if the kernel may take credits for small packets.
+    pub credit_path: bool,
     /// The transport with its parameters, made by [`HostConfig::transport`].
     pub transport: AnyTransport,
     /// The other settings.
@@ -280,6 +282,7 @@ mod tests {
             carrier: Carrier::Ethernet,
             kernel_path: false,
             bulk_path: false,
+            credit_path: false,
             transport: HostConfig::transport(name).unwrap(),
             params: HostParams::default(),
         }

@@ -98,6 +98,11 @@ impl CreditQueue {
         }
     }
 
+    /// Returns the number of credits for a host that wait.
+    pub fn len_for(&self, peer: IpAddr) -> u32 {
+        self.waiting.iter().filter(|waiting| waiting.peer == peer).count() as u32
+    }
+
     /// Returns the number of credits that wait.
     pub fn len(&self) -> usize {
         self.waiting.len()

@@ -22,6 +22,9 @@ pub(super) const PATIENCE: Span = Span::from_ms(1);
 /// The time after a small packet for which its flow goes on to get credits, even if these find no packet: requests and stops take
 /// more of the network, and of hosts, than the few credits of such a flow.
 pub(super) const SMALL_IDLE: Span = Span::from_ms(10);
+/// The time after a credit for which the receiver is taken to go on with credits to a flow whose small packets leave in the kernel. The
+/// flows of one host share these: fifty of them get one each in about ten milliseconds at 100 Mbit/s.
+pub(super) const SHARED_IDLE: Span = Span::from_ms(50);
 
 /// Returns the bytes on the wire of an IP packet of this length.
 pub(super) fn wire(ip_len: u16) -> u32 {
@@ -35,6 +38,8 @@ pub(super) struct Leftover {
     bytes: i64,
     /// The part of it that the kernel may spend, as it was told and less what is known to have left.
     allowed: i64,
+    /// True if the kernel was told to add credits of flows of small packets to it.
+    takes: bool,
     /// The time until which credits without a packet are no reason to stop them, because small packets left in the kernel not long ago.
     pub stays_until: Time,
     /// The flows whose first packet that is held is small. Each stands here once.
@@ -61,11 +66,23 @@ impl Leftover {
         is_enough
     }
 
-    /// Records that the kernel spent so many bytes.
-    pub fn on_passed(&mut self, wire: u64, now: Time) {
-        self.bytes = self.bytes.saturating_sub_unsigned(wire);
-        self.allowed = self.allowed.saturating_sub_unsigned(wire);
-        self.stays_until = now.saturating_add(SMALL_IDLE);
+    /// Records that the kernel spent so many bytes, and got so many for credits, up to `most` in all.
+    pub fn on_passed(&mut self, wire: u64, added: u64, most: u32, now: Time) {
+        let changed = |bytes: i64| bytes.saturating_sub_unsigned(wire).saturating_add_unsigned(added);
+        (self.bytes, self.allowed) = (changed(self.bytes).min(most.into()), changed(self.allowed));
+        if wire > 0 {
+            self.stays_until = now.saturating_add(SMALL_IDLE);
+        }
+    }
+
+    /// Returns whether the kernel shall take credits of flows of small packets from now on, if it was told otherwise: not while packets
+    /// wait for them here.
+    pub fn new_takes(&mut self) -> Option<bool> {
+        let wanted = self.line.is_empty();
+        (wanted != self.takes).then(|| {
+            self.takes = wanted;
+            wanted
+        })
     }
 
     /// Returns the bytes that the kernel may spend from now on, if these are others than it was told: all that is left over, or none

@@ -55,7 +55,7 @@ mod trickle;
 
 pub use config::{ConfigError, HostConfig, HostParams, TRANSPORTS};
 
-use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Released, Verdict};
+use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Released, Small, Verdict};
 use crate::wire::{Carrier, Control, ControlError, Kind, MacAddr, Segment};
 use clearway_proto::expresspass::State;
 use clearway_proto::{AnyTransport, mix};
@@ -65,6 +65,7 @@ use credits::CreditQueue;
 use leftover::wire;
 use peers::{Allowance, Peers, Runs};
 use receiver::{ReceiveFlow, ReceiveSettings};
+use receiving::on_small_data;
 use sender::{Mode, SendFlow};
 use signals::SignalQueue;
 use std::collections::HashMap;
@@ -141,6 +142,7 @@ impl Host {
             leftover: params.leftover,
             frame: framing.wire_max(),
             bulk: config.bulk_path,
+            takes: config.credit_path,
             ask_again: params.ask_again,
             unknown_wait: params.unknown_wait,
             unknown_rtts: params.unknown_rtts,
@@ -419,9 +421,18 @@ impl Datapath for Host {
         let now = self.advance(now);
         self.counters.passed_packets(passed.packets, passed.payload);
         if let Some(peer) = self.peers.get_mut(passed.to) {
-            peer.leftover.on_passed(passed.wire, now);
+            peer.leftover.on_passed(passed.wire, passed.added, self.send.leftover, now);
             self.peers.allow(passed.to, actions);
         }
+        if passed.added > 0 {
+            // A packet may have begun to wait meanwhile.
+            self.spend_leftover(passed.to, now, actions);
+        }
+    }
+
+    fn handle_small(&mut self, small: &Small, now: Time, actions: &mut Actions) {
+        let now = self.advance(now);
+        on_small_data(self, &small.flow, small.wire, small.payload, now, actions);
     }
 
     fn handle_released(&mut self, released: &Released, now: Time, actions: &mut Actions) {

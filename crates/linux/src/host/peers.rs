@@ -2,7 +2,7 @@
 
 use super::leftover::Leftover;
 use super::trickle::Trickle;
-use crate::datapath::Actions;
+use crate::datapath::{Actions, Order};
 use crate::wire::MacAddr;
 use clearway_units::{Span, Time};
 use std::collections::HashMap;
@@ -144,9 +144,17 @@ impl Peers {
 
     /// Asks the driver to let the kernel spend what credits of a host have left over, if it was told otherwise.
     pub fn allow(&mut self, to: IpAddr, actions: &mut Actions) {
-        let peer = self.by_address.get_mut(&to);
-        if let Some(bytes) = peer.and_then(|peer| peer.leftover.new_allowance()) {
+        let Some(peer) = self.by_address.get_mut(&to) else { return };
+        if let Some(bytes) = peer.leftover.new_allowance() {
             actions.allowances.push((to, bytes));
+        }
+    }
+
+    /// Asks the driver to let the kernel take credits of flows of small packets to a host, or no more, if it was told otherwise.
+    pub fn take(&mut self, to: IpAddr, actions: &mut Actions) {
+        let Some(peer) = self.by_address.get_mut(&to) else { return };
+        if let Some(takes) = peer.leftover.new_takes() {
+            actions.orders.push(if takes { Order::Take(to) } else { Order::Leave(to) });
         }
     }
 

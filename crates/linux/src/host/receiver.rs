@@ -62,8 +62,8 @@ pub(super) struct ReceiveFlow {
     offset: u64,
     departures: Departures,
     /// The bytes on the wire of small packets for which no credit counts as spent yet, and their payload.
-    small_wire: u32,
-    small_payload: u32,
+    small_wire: u64,
+    small_payload: u64,
     /// The time until which the flow is one of small packets, since the last one that came was.
     small_until: Time,
     session: u32,
@@ -182,25 +182,28 @@ impl ReceiveFlow {
         true
     }
 
-    /// Handles a small packet without the number of a credit, of so many bytes on the wire. For each `frame` of them the newest credit
+    /// Handles small packets without the number of a credit, of so many bytes on the wire and of payload. For each `frame` of them the newest credit
     /// counts as spent, one round-trip time ago: how long a credit waited for the application says nothing of the network.
-    pub fn on_small_data(&mut self, wire: u32, frame: u32, payload: u16, now: Time) {
+    pub fn on_small_data(&mut self, wire: u64, frame: u32, payload: u64, now: Time) {
         (self.used, self.since, self.due, self.left) = (now, now, 0, 0);
         self.small_until = now.saturating_add(SMALL_IDLE);
-        self.small_wire += wire;
-        self.small_payload += u32::from(payload);
-        if self.small_wire < frame {
-            return;
+        self.small_wire = self.small_wire.saturating_add(wire);
+        self.small_payload = self.small_payload.saturating_add(payload);
+        while self.small_wire >= u64::from(frame) {
+            self.small_wire -= u64::from(frame);
+            let payload = self.small_payload.min(frame.into()) as u32;
+            self.small_payload -= u64::from(payload);
+            let Some((credit, left)) = self.departures.spend_newest() else {
+                // No credit is open for the rest either.
+                self.small_wire %= u64::from(frame);
+                return;
+            };
+            let echo = left.max(Time::from_ps(now.as_ps().saturating_sub(self.rtt.as_ps())));
+            let offset = self.offset;
+            self.offset = offset.saturating_add(u64::from(payload));
+            let header = Header::CreditData { offset, session: self.session, credit, echo };
+            self.feed(Packet::data(header, payload, frame, now), now);
         }
-        self.small_wire -= frame;
-        let payload = self.small_payload.min(frame);
-        self.small_payload -= payload;
-        let Some((credit, left)) = self.departures.spend_newest() else { return };
-        let echo = left.max(Time::from_ps(now.as_ps().saturating_sub(self.rtt.as_ps())));
-        let offset = self.offset;
-        self.offset = offset.saturating_add(u64::from(payload));
-        let header = Header::CreditData { offset, session: self.session, credit, echo };
-        self.feed(Packet::data(header, payload, frame, now), now);
     }
 
     /// Handles the timer at the time of [`ReceiveFlow::next_timer`], or earlier. Returns true if the credits were

@@ -136,21 +136,8 @@ impl Host {
     pub(super) fn on_data(&mut self, segment: &Segment, now: Time, actions: &mut Actions) {
         let (wire, frame) = (wire(segment.ip_len), self.send.frame);
         if !segment.is_scheduled() {
-            if wire > frame / 2 || self.send.leftover == 0 {
-                return;
-            }
-            if let Some(peer) = self.peers.get_mut(segment.flow.source) {
-                peer.trickle.on_data(wire);
-            }
-            let Some(slot) = self.receivers.find(&segment.flow) else { return };
-            let Some(flow) = self.receivers.get_mut(slot) else { return };
-            if flow.is_proven && flow.is_sending() {
-                flow.on_small_data(wire, frame, segment.payload, now);
-                // The timer may wait for the trickle, and the credits that were due since then leave as far as there is room now.
-                if flow.next_timer(&self.receive) <= now {
-                    self.counters.cut_off += u64::from(flow.on_timer(&self.receive, now));
-                }
-                self.drain(slot, now, actions);
+            if wire <= frame / 2 {
+                on_small_data(self, &segment.flow, wire.into(), segment.payload.into(), now, actions);
             }
             return;
         }
@@ -166,7 +153,7 @@ impl Host {
             self.prompt_until = now.saturating_add(PROMPT);
         }
         if let Some(peer) = self.peers.get_mut(segment.flow.source) {
-            peer.trickle.on_data(wire);
+            peer.trickle.on_data(wire.into());
         }
         self.counters.data_marked += u64::from(segment.ecn == crate::wire::Ecn::Marked);
         if !flow.is_proven {
@@ -194,7 +181,6 @@ impl Host {
             wants_ecn: false,
         };
         let (mut at, gap) = flow.late_since(&self.receive, now);
-        let mut credits = 0;
         loop {
             while let Some(answer) = flow.poll(&self.receive, at) {
                 let control = match answer {
@@ -212,12 +198,12 @@ impl Host {
                         let (serial, is_proven) = (flow.serial, flow.is_proven);
                         if flow.is_small(now)
                             && let Some(peer) = self.peers.get_mut(key.source)
-                            && !peer.trickle.may_leave(self.send.frame, self.send.leftover, credits, now)
+                            && let others = self.credits.len_for(key.source)
+                            && !peer.trickle.may_leave(self.send.frame, self.send.leftover, others, now)
                         {
                             self.counters.credits_spared += 1;
                             continue;
                         }
-                        credits += 1;
                         self.credits.push(Waiting {
                             slot,
                             serial,
@@ -281,5 +267,32 @@ impl Host {
             };
             actions.frames.push(control.encode(self.config.carrier, self.config.address, flow.mac()));
         }
+    }
+}
+
+/// Handles small packets of a flow that name no credit, of so many bytes on the wire and of payload.
+pub(super) fn on_small_data(
+    host: &mut Host,
+    key: &FlowKey,
+    wire: u64,
+    payload: u64,
+    now: Time,
+    actions: &mut Actions,
+) {
+    if host.send.leftover == 0 {
+        return;
+    }
+    if let Some(peer) = host.peers.get_mut(key.source) {
+        peer.trickle.on_data(wire);
+    }
+    let Some(slot) = host.receivers.find(key) else { return };
+    let Some(flow) = host.receivers.get_mut(slot) else { return };
+    if flow.is_proven && flow.is_sending() {
+        flow.on_small_data(wire, host.send.frame, payload, now);
+        // The timer may wait for the trickle, and the credits that were due since then leave as far as there is room now.
+        if flow.next_timer(&host.receive) <= now {
+            host.counters.cut_off += u64::from(flow.on_timer(&host.receive, now));
+        }
+        host.drain(slot, now, actions);
     }
 }

@@ -1,17 +1,22 @@
 //! The sending side of a flow: packets that the kernel holds, and the gate that asks for credits and spends them.
 
+mod kernel;
+
+pub(super) use kernel::on_released;
+
 use super::bulk::BulkState;
 use super::counters::{Plain, Refusal};
 use super::held::HeldPackets;
-use super::leftover::SMALL_IDLE;
+use super::leftover::{PATIENCE, SHARED_IDLE};
 use super::numbers::{Arrival, Arrivals};
 use super::pace::Pace;
 use super::small::{Flow, Small, small_of};
 use super::surroundings::{SendCx, SendSettings};
-use crate::datapath::{Bulk, HeldId, Released, Stamp, Verdict};
+use crate::datapath::{HeldId, Stamp, Verdict};
 use crate::wire::{Control, FlowKey, Kind, MacAddr};
 use clearway_proto::expresspass::{SenderGate, Signal, State};
 use clearway_units::{Span, Time};
+use kernel::hand_over;
 
 /// What is done with data of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -202,9 +207,12 @@ impl SendFlow {
             self.on_open(cx);
         }
         if self.held.backlog() > 0 {
-            let is_late = cx.now >= self.last_credit.saturating_add(cx.settings.gate.idle);
-            if self.held.backlog() == 1 && is_late && self.small.is_seldom {
-                self.gate.ask_again(cx.now);
+            if self.held.backlog() == 1 && is_forgotten(self, cx) {
+                if self.small.in_line && cx.leftover.is_crowded() {
+                    self.small.ask_at = self.small.ask_at.min(cx.now.saturating_add(PATIENCE));
+                } else {
+                    self.gate.ask_again(cx.now);
+                }
             }
             with_small(self, cx, Small::ask_for_credits);
         }
@@ -282,10 +290,7 @@ impl SendFlow {
             self.small.is_seldom = false;
             cx.leftover.add(cx.settings.frame.saturating_sub(wire), cx.settings.leftover);
             if cx.settings.bulk && wire > cx.settings.frame / 2 && self.bulk.on_used(control.session) {
-                let (highest, seen) = self.arrivals.newest();
-                let SendFlow { key: flow, cookie, mac: peer, ecn, .. } = *self;
-                let session = control.session;
-                self.bulk.begin(Bulk { flow, session, cookie, peer, ecn, keep: 0, highest, seen }, cx);
+                hand_over(self, false, cx);
             }
         } else {
             cx.counters.credits_wasted += 1;
@@ -294,6 +299,9 @@ impl SendFlow {
             if is_kept {
                 self.gate.stay(cx.now);
                 self.small.is_seldom = true;
+                if cx.settings.takes && self.bulk.is_free() && control.session == self.gate.session() {
+                    hand_over(self, true, cx);
+                }
             }
         }
         self.settle(cx);
@@ -339,7 +347,10 @@ impl SendFlow {
         if cx.now >= self.small.ask_at {
             self.small.ask_at = Time::MAX;
             if self.held.backlog() > 0 {
-                self.gate.on_data(cx.now);
+                match is_forgotten(self, cx) {
+                    true => self.gate.ask_again(cx.now),
+                    false => self.gate.on_data(cx.now),
+                }
             }
         }
         if cx.now >= self.silent_at(cx.settings) {
@@ -450,10 +461,16 @@ impl SendFlow {
 /// Returns true if a credit without a packet is no reason to stop them, because small packets left not long ago.
 fn is_kept(flow: &SendFlow, cx: &SendCx<'_>) -> bool {
     // Those that left in the kernel may have been of other flows, to which the receiver goes on to send credits.
-    let is_alive = cx.now < flow.last_credit.saturating_add(SMALL_IDLE);
+    let is_alive = cx.now < flow.last_credit.saturating_add(SHARED_IDLE);
     let passed = if flow.small.is_last && is_alive { cx.leftover.stays_until } else { Time::ZERO };
     let until = flow.small.stays_until.max(passed);
     flow.held.backlog() == 0 && cx.now < until && flow.gate.state() == State::Receiving
+}
+
+/// Returns true if the receiver may send no more credits to a flow of small packets that has a session.
+fn is_forgotten(flow: &SendFlow, cx: &SendCx<'_>) -> bool {
+    let is_late = cx.now >= flow.last_credit.saturating_add(cx.settings.gate.idle);
+    is_late && flow.small.is_seldom && flow.gate.state() == State::Receiving
 }
 
 /// Returns true if one more packet of a flow would wait for its credit for too long.
@@ -465,32 +482,6 @@ fn is_too_slow(flow: &SendFlow, settings: &SendSettings) -> bool {
 /// Lets the first packet of a flow leave for what credits have left over, since it is the flow's turn.
 pub(super) fn take_turn(flow: &mut SendFlow, cx: &mut SendCx<'_>) {
     with_small(flow, cx, Small::take_turn);
-    flow.settle(cx);
-}
-
-/// Handles what the bulk data of a flow did in the kernel.
-pub(super) fn on_released(flow: &mut SendFlow, released: &Released, cx: &mut SendCx<'_>) {
-    flow.arrivals.learn(released.highest, released.used);
-    if !flow.bulk.on_released(released, cx) {
-        return;
-    }
-    flow.used = cx.now;
-    if released.credits > 0 {
-        let last = released.last.min(cx.now);
-        flow.on_sign(last.max(flow.sign));
-        flow.gap = last.saturating_since(flow.last_credit) / released.credits;
-        flow.last_credit = last.max(flow.last_credit);
-        flow.pace.skip(last);
-    }
-    // The idle time was over when TCP was asked.
-    if released.unsent.is_some()
-        && flow.bulk.is_empty()
-        && flow.gate.state() == State::Receiving
-        && !is_kept(flow, cx)
-        && flow.held.backlog() == 0
-    {
-        flow.gate.stop(cx.now);
-    }
     flow.settle(cx);
 }
 

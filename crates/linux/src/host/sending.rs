@@ -81,11 +81,14 @@ impl Host {
         if self.config.kernel_path {
             self.peers.allow(key.destination, actions);
         }
+        if self.config.credit_path {
+            self.peers.take(key.destination, actions);
+        }
         Some(result)
     }
 
     /// Lets small packets to a host leave for what its credits have left over, flow by flow.
-    fn spend_leftover(&mut self, to: IpAddr, now: Time, actions: &mut Actions) {
+    pub(super) fn spend_leftover(&mut self, to: IpAddr, now: Time, actions: &mut Actions) {
         while let Some(key) = self.peers.get(to).and_then(|peer| peer.leftover.first()) {
             let Some(slot) = self.senders.find(&key) else { return };
             let small = self.senders.get(slot).and_then(|flow| first_small(flow, &self.send));

@@ -23,6 +23,8 @@ pub(super) struct SendSettings {
     pub frame: u32,
     /// True if bulk data may leave in the kernel.
     pub bulk: bool,
+    /// True if the kernel may take credits for small packets.
+    pub takes: bool,
     pub ask_again: Span,
     pub unknown_wait: Span,
     pub unknown_rtts: f64,

@@ -26,8 +26,8 @@ impl Trickle {
     }
 
     /// Records that so many bytes came.
-    pub fn on_data(&mut self, wire: u32) {
-        self.unspent = self.unspent.saturating_sub(wire.into());
+    pub fn on_data(&mut self, wire: u64) {
+        self.unspent = self.unspent.saturating_sub(wire);
     }
 
     /// Returns true if the other host has room for all that a credit pays for, or has spent half of what it keeps, after `others` more

@@ -28,7 +28,7 @@ const ESTABLISHED: u8 = 1;
 const CLOSE_WAIT: u8 = 8;
 
 /// What TCP says of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Connection {
     /// The scale of the windows that the other end offers.
     pub scale: u8,

@@ -12,7 +12,7 @@ use super::queue::Queue;
 use super::supervisor::{Next, Supervisor};
 use super::sys::Priority;
 use super::watched::{Counts, Watched};
-use crate::datapath::{Actions, Datapath, HeldId, Metric, Verdict};
+use crate::datapath::{Actions, Datapath, Direction, HeldId, Metric, Verdict};
 use crate::wire::{Carrier, Segment};
 use clearway_units::{Span, Time};
 use nix::errno::Errno;
@@ -91,7 +91,12 @@ impl Driver {
             Holds::Acks { .. } => (HEADERS, false),
         };
         let frames = FrameSocket::open(&nic, setup.carrier)?;
-        let sniffer = Sniffer::open(nic.index(), setup.holds, setup.ipv6.is_some())?;
+        let ipv6 = setup.ipv6.is_some();
+        let counting = pass.as_ref().and_then(|pass| {
+            pass.hear_ipv6(ipv6);
+            pass.counting_program()
+        });
+        let sniffer = Sniffer::open(nic.index(), setup.holds, ipv6, counting)?;
         let queue = Queue::open(setup.queue, copied, copying)?;
         let clock = Clock::start()?;
         let (load, told, downs) = (Load::default(), Time::ZERO, 0);
@@ -162,19 +167,20 @@ impl Driver {
             let ready = self.wait(now, due.min(look_at), is_patient)?;
             now = self.clock.now();
             let came = self.frames.received + self.sniffer.seen + self.queue.counters.held;
-            let (seen, sent, turns) = (self.sniffer.seen, self.frames.sent, self.frames.turns);
+            let (seen, sent, turns) = (self.seen(), self.frames.sent, self.frames.turns);
             self.load.start_round(now, Counted { came, seen, sent, turns });
             let frames = self.frames.received;
             let start = self.clock.start_ns();
             if let Some(pass) = &mut self.pass {
                 pass.tally(|passed| datapath.handle_passed(&passed, now, actions));
                 pass.tally_bulk(start, |released| datapath.handle_released(&released, now, actions));
+                pass.tally_small(|small| datapath.handle_small(&small, now, actions));
             }
             self.timers(datapath, now, actions);
             if self.packets(datapath, now, ready, actions)? {
                 look_at = now;
             }
-            self.load.end_round(now, self.sniffer.seen > seen, self.frames.received > frames);
+            self.load.end_round(now, self.seen() > seen, self.frames.received > frames);
             self.carry_out(actions);
             if ready.held {
                 self.held(datapath, now, up, actions)?;
@@ -182,6 +188,11 @@ impl Driver {
             self.timers(datapath, now, actions);
             self.carry_out(actions);
         }
+    }
+
+    /// Returns the number of segments that were seen or counted.
+    fn seen(&self) -> u64 {
+        self.sniffer.seen + self.pass.as_ref().map_or(0, Pass::counted)
     }
 
     /// Handles timers in their order, each at its own time if that is not long past.
@@ -204,10 +215,13 @@ impl Driver {
     fn wait(&self, now: Time, until: Time, is_patient: bool) -> Result<Ready, IoError> {
         let mut time = until.saturating_since(now);
         let credits_wait = is_patient && self.load.frames_go_on(now);
-        let segments_wait = is_patient && self.load.segments_go_on(now);
+        let segments_go_on = self.load.segments_go_on(now);
+        // Small packets are counted, so that any segment that is still heard may wake a patient loop.
+        let counts = self.pass.as_ref().is_some_and(|pass| pass.look_for_small(segments_go_on));
+        let segments_wait = is_patient && segments_go_on && !counts;
         let is_soon = time <= SEEN_WITH_TIMER || self.load.many_are_seen();
-        let urgent = self.sniffer.urgent().filter(|_| segments_wait || is_soon);
-        if credits_wait || segments_wait {
+        let urgent = self.sniffer.urgent().filter(|_| segments_wait || is_soon && !(is_patient && counts));
+        if credits_wait || segments_wait || counts {
             time = time.min(self.load.patience());
         } else if urgent.is_some() {
             time = time.min(SEEN_LATE);
@@ -252,7 +266,13 @@ impl Driver {
             Ok(())
         };
         read(&mut || {
+            let pass = &mut self.pass;
             self.sniffer.receive(ready.segments, |direction, segment, link| {
+                if direction == Direction::Incoming
+                    && let Some(pass) = pass
+                {
+                    pass.on_small(segment);
+                }
                 datapath.handle_segment(direction, segment, link, now, actions);
             })
         })?;
@@ -321,6 +341,8 @@ impl Counts for Driver {
         counter("socket_packets_total", socket, Some(("kind", "frames_received")), self.frames.received);
         counter("socket_packets_total", socket, Some(("kind", "frames_sent")), self.frames.sent);
         counter("socket_packets_total", socket, Some(("kind", "segments_seen")), self.sniffer.seen);
+        let counted = self.pass.as_ref().map_or(0, Pass::counted);
+        counter("socket_packets_total", socket, Some(("kind", "segments_counted")), counted);
         counter("socket_packets_total", socket, Some(("kind", "packets_held")), queue.held);
         counter("socket_packets_total", socket, Some(("kind", "packets_stamped")), queue.stamped);
         let failure = "Packets and messages that the kernel or the daemon could not treat as they should be.";

@@ -69,7 +69,7 @@ pub(super) struct Load {
 pub(super) struct Counted {
     /// Those that came from the kernel in any way.
     pub came: u64,
-    /// Segments that had passed, which are among them.
+    /// Segments that had passed: those among them, and small ones that were counted in the kernel.
     pub seen: u64,
     /// Frames that left.
     pub sent: u64,

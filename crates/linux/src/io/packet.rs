@@ -249,10 +249,18 @@ pub(super) struct Sniffer {
 }
 
 impl Sniffer {
-    pub fn open(index: u32, holds: filter::Holds, ipv6: bool) -> Result<Sniffer, IoError> {
+    /// Opens the sockets. `counting` is a program that chooses what the first one gets, and counts the rest.
+    pub fn open(
+        index: u32,
+        holds: filter::Holds,
+        ipv6: bool,
+        counting: Option<BorrowedFd<'_>>,
+    ) -> Result<Sniffer, IoError> {
         let program = filter::sniffed(holds, ipv6);
-        let (socket, ring) =
-            open_with_ring(index, EVERY_TYPE, SEEN_MAX, |socket| sys::attach_filter(socket, &program))?;
+        let (socket, ring) = open_with_ring(index, EVERY_TYPE, SEEN_MAX, |socket| match counting {
+            Some(counting) => sys::attach_program(socket, counting),
+            None => sys::attach_filter(socket, &program),
+        })?;
         // What PAC does hangs on the data that arrives, so it is told of each segment at once.
         let opening = match holds {
             filter::Holds::Acks { .. } => None,

@@ -1,9 +1,11 @@
 //! Small packets that leave in the kernel, for what credits have left over: the table that `bpf/pass.bpf.c` and the daemon share.
 //!
 //! The program stands before NFQUEUE, as a match of iptables. It lets a small packet leave at once if its host has an allowance for it
-//! and no packet of its flow is held. [`Pass::allow`] sets allowances, and [`Pass::tally`] tells what left.
+//! and no packet of its flow is held. [`Pass::allow`] sets allowances, and [`Pass::tally`] tells what left. Other programs count the
+//! small packets that come ([`Pass::tally_small`]) and take credits for those that leave ([`Pass::order`]).
 
 mod bulk;
+mod counted;
 pub(super) mod hash;
 mod memory;
 #[cfg(test)]
@@ -13,13 +15,14 @@ use super::error::IoError;
 use super::nic::Nic;
 use super::shared::Shared;
 use super::sys;
-use crate::datapath::{HeldId, Order, Passed, Released};
+use crate::datapath::{HeldId, Order, Passed, Released, Small};
 use crate::wire::Segment;
 use aya::Ebpf;
 use aya::maps::Map;
 use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
 use aya::programs::{LinkOrder, Program, TcAttachType};
 use bulk::Bulks;
+use counted::Counting;
 use hash::{PROBES, of_address, of_flow, words};
 use memory::{FLOWS, HOSTS, HostPlace, Table};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -27,7 +30,7 @@ use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::net::IpAddr;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -41,7 +44,7 @@ pub struct Pass {
     shared: Shared<Table>,
     /// The hosts that have a place.
     hosts: BTreeMap<IpAddr, Place>,
-    /// The value of `passed` at the last tally.
+    /// The value of `spent` at the last tally.
     tallied: u64,
     /// The place in the table of flows of each packet that is held.
     held: HashMap<HeldId, u16>,
@@ -53,8 +56,10 @@ pub struct Pass {
     astray: Vec<(u16, u32)>,
     /// The name of the program in the file system of BPF, until the rule has it.
     pin: Option<Pin>,
-    /// The flows whose bulk data leaves in the kernel, or why it can't, if it shall.
+    /// The flows whose credits the kernel takes, or why it can't, if it shall.
     bulks: Option<Result<Bulks, String>>,
+    /// The small packets from other hosts that are counted, if the kernel takes the program for that.
+    counting: Option<Counting>,
     /// The programs at the NIC, which are gone with this.
     _links: Vec<SchedClassifierLink>,
 }
@@ -66,8 +71,12 @@ pub struct Leaves<'a> {
     pub small: u32,
     /// The most bytes on the wire of a packet that a credit pays for.
     pub frame: u32,
-    /// The NIC through which bulk data leaves in the kernel too, if it shall.
-    pub bulk: Option<&'a str>,
+    /// The most bytes on the wire that small packets to a host may spend.
+    pub most: u32,
+    /// The NIC at which the kernel takes credits, if it shall: for small packets, and for bulk data too if `bulk` says so.
+    pub nic: Option<&'a str>,
+    /// True if bulk data shall leave in the kernel too.
+    pub bulk: bool,
 }
 
 /// The time for which the daemon is taken to live after each look.
@@ -82,6 +91,7 @@ struct Place {
     packets: u64,
     payload: u64,
     wire: u64,
+    added: u64,
 }
 
 /// The name of the program in the file system of BPF. It goes with this value, and so does what was mounted for it.
@@ -124,18 +134,22 @@ impl Pass {
             .map_err(|errno| sys::in_one_line("cannot map the table of the program into memory", &errno))?;
         shared.table().small.store(leaves.small, Release);
         shared.table().frame.store(leaves.frame, Release);
+        shared.table().most.store(leaves.most, Release);
         let mut pass = Pass::over(shared, Some(pin));
-        if let Some(nic) = leaves.bulk {
-            pass.bulks = Some(attach(&mut loaded, nic, &mut pass._links));
+        if let Some(nic) = leaves.nic {
+            pass.bulks = Some(attach(&mut loaded, nic, leaves.bulk, &mut pass._links));
         }
+        // Without it the daemon hears of each packet.
+        pass.counting =
+            count(&mut loaded).inspect_err(|why| tracing::info!(why, "small packets aren't counted")).ok();
         // The loader reads what the kernel says of its own types: some 16 MB, of which nothing is needed any more.
         drop(loaded);
         sys::give_memory_back();
         Ok(pass)
     }
 
-    /// Says whether bulk data can leave in the kernel, or why it can't. `None` if it shall not.
-    pub fn bulk(&self) -> Option<Result<(), &str>> {
+    /// Says whether the kernel takes credits, or why it can't. `None` if it shall not.
+    pub fn takes_credits(&self) -> Option<Result<(), &str>> {
         self.bulks.as_ref().map(|bulks| bulks.as_ref().map(drop).map_err(String::as_str))
     }
 
@@ -147,14 +161,76 @@ impl Pass {
     /// Carries out what becomes of the bulk data of flows. `start` is the time of the clock, in nanoseconds, from which times are
     /// counted.
     pub(super) fn order(&mut self, orders: &[Order], start: u64) {
+        for order in orders {
+            match order {
+                Order::Take(to) => self.take(*to, true),
+                Order::Leave(to) => self.take(*to, false),
+                _ => {}
+            }
+        }
         let Some(Ok(bulks)) = &mut self.bulks else { return };
         for order in orders {
             match order {
                 Order::Begin(bulk) => bulks.begin(bulk),
                 Order::End(flow) => bulks.end(flow, start),
                 Order::Ask(flow) => bulks.ask(flow),
+                // These are of hosts.
+                Order::Take(_) | Order::Leave(_) => {}
             }
         }
+    }
+
+    /// Has credits of flows of small packets to a host add to its allowance in the kernel, or no more.
+    fn take(&mut self, to: IpAddr, takes: bool) {
+        if takes && !self.hosts.contains_key(&to) {
+            self.new_place(to);
+        }
+        if let Some(place) = self.hosts.get(&to) {
+            self.shared.table().hosts[place.at].takes.store(takes.into(), Release);
+        }
+    }
+
+    /// Returns the program that chooses what the packet socket gets, and counts the rest; `None` if small packets can't be counted.
+    pub(super) fn counting_program(&self) -> Option<BorrowedFd<'_>> {
+        self.counting.as_ref().and_then(Counting::program)
+    }
+
+    /// Says whether the packet socket shall hear of packets over IPv6.
+    pub(super) fn hear_ipv6(&self, hears: bool) {
+        self.shared.table().ipv6.store(hears.into(), Release);
+    }
+
+    /// Says whether the daemon looks at small packets that were counted before long. Returns true if they are counted.
+    pub(super) fn look_for_small(&self, looks: bool) -> bool {
+        let counts = looks && self.counting.is_some();
+        Counting::look_for(self.shared.table(), counts);
+        counts
+    }
+
+    /// Records that a small packet was heard, of which the next ones can be counted.
+    pub(super) fn on_small(&mut self, segment: &Segment) {
+        let is_end = segment.flags.fin() || segment.flags.rst();
+        let is_short = u32::from(segment.ip_len) <= self.shared.table().small.load(Relaxed);
+        match &mut self.counting {
+            Some(counting) if is_end => counting.forget(&segment.flow),
+            // The program knows exactly which packets are small.
+            Some(counting) if segment.payload > 0 && !segment.is_scheduled() && is_short => {
+                counting.learn(&segment.flow);
+            }
+            _ => {}
+        }
+    }
+
+    /// Hands the small packets that were counted since the last time to `each`, flow by flow.
+    pub(super) fn tally_small(&mut self, each: impl FnMut(Small)) {
+        if let Some(counting) = &mut self.counting {
+            counting.tally(self.shared.table(), each);
+        }
+    }
+
+    /// Returns the number of small packets that were counted, of all time.
+    pub(super) fn counted(&self) -> u64 {
+        self.counting.as_ref().map_or(0, |counting| counting.packets)
     }
 
     /// Takes the bulk data of all flows back.
@@ -184,6 +260,7 @@ impl Pass {
             astray: Vec::new(),
             pin,
             bulks: None,
+            counting: None,
             _links: Vec::new(),
         }
     }
@@ -200,24 +277,25 @@ impl Pass {
 
     /// Sets the bytes on the wire that small packets to a host may spend from now on, what left since the last tally included.
     pub(super) fn allow(&mut self, to: IpAddr, bytes: i64) {
-        let place = match self.hosts.get_mut(&to) {
-            Some(place) => place,
-            None if bytes <= 0 => return,
-            None => {
-                let Some(at) = self.free_place(to) else { return };
-                let place = &self.shared.table().hosts[at];
-                write_address(place, to);
-                let seen = |counter: &std::sync::atomic::AtomicU64| counter.load(Relaxed);
-                let (packets, payload, wire) =
-                    (seen(&place.packets), seen(&place.payload), seen(&place.wire));
-                place.allowance.store(0, Relaxed);
-                place.version.store(if to.is_ipv4() { 4 } else { 6 }, Release);
-                self.hosts.entry(to).or_insert(Place { at, allowance: 0, packets, payload, wire })
-            }
-        };
+        if bytes > 0 && !self.hosts.contains_key(&to) {
+            self.new_place(to);
+        }
+        let Some(place) = self.hosts.get_mut(&to) else { return };
         let more = bytes - place.allowance;
         place.allowance = bytes;
         self.shared.table().hosts[place.at].allowance.fetch_add(more, AcqRel);
+    }
+
+    /// Gives a host a place, if there is one.
+    fn new_place(&mut self, to: IpAddr) {
+        let Some(at) = self.free_place(to) else { return };
+        let place = &self.shared.table().hosts[at];
+        write_address(place, to);
+        place.allowance.store(0, Relaxed);
+        place.takes.store(0, Relaxed);
+        let Counts { packets, payload, wire, added } = Counts::of(place);
+        place.version.store(if to.is_ipv4() { 4 } else { 6 }, Release);
+        self.hosts.insert(to, Place { at, allowance: 0, packets, payload, wire, added });
     }
 
     /// Returns a place for a host. One whose host has nothing to spend is free too.
@@ -237,27 +315,26 @@ impl Pass {
     /// Hands what left since the last tally to `each`, host by host.
     pub(super) fn tally(&mut self, mut each: impl FnMut(Passed)) {
         let table = self.shared.table();
-        let passed = table.passed.load(Acquire);
-        if passed == self.tallied {
+        let spent = table.spent.load(Acquire);
+        if spent == self.tallied {
             return;
         }
-        self.tallied = passed;
+        self.tallied = spent;
         for (to, place) in &mut self.hosts {
-            let counters = &table.hosts[place.at];
-            let packets = counters.packets.load(Acquire);
-            if packets == place.packets {
+            let Counts { packets, payload, wire, added } = Counts::of(&table.hosts[place.at]);
+            if packets == place.packets && added == place.added {
                 continue;
             }
-            let (payload, wire) = (counters.payload.load(Relaxed), counters.wire.load(Relaxed));
-            let spent = wire - place.wire;
-            each(Passed {
+            let passed = Passed {
                 to: *to,
                 packets: packets - place.packets,
                 payload: payload - place.payload,
-                wire: spent,
-            });
-            place.allowance -= spent as i64;
-            (place.packets, place.payload, place.wire) = (packets, payload, wire);
+                wire: wire - place.wire,
+                added: added - place.added,
+            };
+            each(passed);
+            place.allowance += passed.added as i64 - passed.wire as i64;
+            (place.packets, place.payload, place.wire, place.added) = (packets, payload, wire, added);
         }
     }
 
@@ -286,6 +363,7 @@ impl Pass {
     /// Looks for packets that the kernel counted and that never came, because the queue was full or nobody had bound it. What is
     /// astray at two looks, with nothing that came between them, is taken as having left.
     pub(super) fn look(&mut self) {
+        self.counting.iter_mut().for_each(Counting::look);
         let table = self.shared.table();
         for (at, held) in self.astray.drain(..) {
             let flows = &table.flows[usize::from(at)];
@@ -302,22 +380,62 @@ impl Pass {
     }
 }
 
-/// Attaches the programs for bulk data to a NIC. They are gone with `links`, however the daemon ends.
-fn attach(loaded: &mut Ebpf, nic: &str, links: &mut Vec<SchedClassifierLink>) -> Result<Bulks, String> {
+/// What the kernel has counted at the place of a host.
+struct Counts {
+    packets: u64,
+    payload: u64,
+    wire: u64,
+    added: u64,
+}
+
+impl Counts {
+    fn of(place: &HostPlace) -> Counts {
+        let packets = place.packets.load(Acquire);
+        let (payload, wire) = (place.payload.load(Relaxed), place.wire.load(Relaxed));
+        Counts { packets, payload, wire, added: place.added.load(Acquire) }
+    }
+}
+
+/// Makes the daemon's side of the program that counts small packets.
+fn count(loaded: &mut Ebpf) -> Result<Counting, String> {
+    let Some(Program::SocketFilter(program)) = loaded.program_mut("cw_seen") else {
+        return Err("the object has no program cw_seen".to_owned());
+    };
+    program.load().map_err(|error| sys::in_one_line("the kernel refuses the program that counts", &error))?;
+    let program = program.fd().and_then(|program| Ok(program.try_clone()?));
+    let program = program.map_err(|error| sys::in_one_line("cannot keep the program that counts", &error))?;
+    let Some(Map::Array(map)) = loaded.map("cw_counted") else {
+        return Err("the object has no table of flows that are counted".to_owned());
+    };
+    let flows = Shared::map(map.fd().as_fd())
+        .map_err(|errno| sys::in_one_line("cannot map the table of flows that are counted", &errno))?;
+    Ok(Counting::over(flows, Some(program)))
+}
+
+/// Attaches to a NIC the program that takes credits, and the one for bulk data if that shall leave in the kernel. They are gone with
+/// `links`, however the daemon ends.
+fn attach(
+    loaded: &mut Ebpf,
+    nic: &str,
+    bulk: bool,
+    links: &mut Vec<SchedClassifierLink>,
+) -> Result<Bulks, String> {
     let Some(Map::Array(map)) = loaded.map("cw_bulk") else {
         return Err("the object has no table of flows".to_owned());
     };
     let flows = Shared::map(map.fd().as_fd())
         .map_err(|errno| sys::in_one_line("cannot map the table of flows into memory", &errno))?;
-    for (name, way) in [("cw_bulk_in", TcAttachType::Ingress), ("cw_bulk_out", TcAttachType::Egress)] {
+    let for_bulk = [("cw_bulk_in", TcAttachType::Ingress), ("cw_bulk_out", TcAttachType::Egress)];
+    let for_small = [("cw_credits_in", TcAttachType::Ingress)];
+    for (name, way) in if bulk { &for_bulk[..] } else { &for_small } {
         let Some(Program::SchedClassifier(program)) = loaded.program_mut(name) else {
             return Err(format!("the object has no program {name}"));
         };
         program
             .load()
-            .map_err(|error| sys::in_one_line("the kernel refuses a program for bulk data", &error))?;
+            .map_err(|error| sys::in_one_line("the kernel refuses a program for credits", &error))?;
         let link = program
-            .attach_with_options(nic, way, TcAttachOptions::TcxOrder(LinkOrder::default()))
+            .attach_with_options(nic, *way, TcAttachOptions::TcxOrder(LinkOrder::default()))
             .and_then(|id| program.take_link(id))
             .map_err(|error| {
                 sys::in_one_line("the NIC takes no program, for which it needs Linux 6.6", &error)

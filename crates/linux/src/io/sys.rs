@@ -53,6 +53,11 @@ pub(super) fn attach_filter(socket: BorrowedFd<'_>, program: &[Instruction]) -> 
     set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
+/// Has a loaded program choose the packets of a socket.
+pub(super) fn attach_program(socket: BorrowedFd<'_>, program: BorrowedFd<'_>) -> Result<(), Errno> {
+    set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_BPF, &program.as_raw_fd())
+}
+
 /// Binds a packet socket to the packets of one EtherType on one NIC.
 pub(super) fn bind_packet(socket: BorrowedFd<'_>, index: u32, ethertype: u16) -> Result<(), Errno> {
     let address = libc::sockaddr_ll {

@@ -1,6 +1,6 @@
 //! A datapath as its supervisor sees it.
 
-use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Released};
+use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Released, Small};
 use crate::wire::Segment;
 use clearway_units::Time;
 
@@ -38,6 +38,10 @@ impl Datapath for Watched<'_> {
 
     fn handle_passed(&mut self, passed: &Passed, now: Time, actions: &mut Actions) {
         self.datapath.handle_passed(passed, now, actions);
+    }
+
+    fn handle_small(&mut self, small: &Small, now: Time, actions: &mut Actions) {
+        self.datapath.handle_small(small, now, actions);
     }
 
     fn handle_released(&mut self, released: &Released, now: Time, actions: &mut Actions) {

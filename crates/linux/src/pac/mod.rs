@@ -20,7 +20,7 @@ mod tests;
 
 pub use params::{PacEnv, PacParams};
 
-use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Released, Verdict};
+use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Released, Small, Verdict};
 use crate::wire::{Ecn, FlowKey, Segment};
 use clearway_proto::pac::{Ack, Arrival, PacController};
 use clearway_units::{Span, Time};
@@ -389,6 +389,8 @@ impl Datapath for Pac {
     }
 
     fn handle_passed(&mut self, _: &Passed, _: Time, _: &mut Actions) {}
+
+    fn handle_small(&mut self, _: &Small, _: Time, _: &mut Actions) {}
 
     fn handle_released(&mut self, _: &Released, _: Time, _: &mut Actions) {}
 

@@ -3,7 +3,7 @@
 use super::bytes::{RecordError, Source, put_number};
 use super::text::Has;
 use crate::datapath::{
-    Actions, Bulk, Direction, FRAME_LEN, Frame, HeldId, Link, Order, Passed, Released, Stamp, Verdict,
+    Actions, Bulk, Direction, FRAME_LEN, Frame, HeldId, Link, Order, Passed, Released, Small, Stamp, Verdict,
 };
 use crate::wire::{Dscp, Ecn, FlowKey, MacAddr, Segment, TcpFlags, Timestamps, frame_len};
 use clearway_units::{Span, Time};
@@ -24,6 +24,8 @@ pub enum Input {
     Held(HeldId, Segment),
     /// Packets left in the kernel.
     Passed(Passed),
+    /// Small packets that came were counted in the kernel.
+    Small(Small),
     /// Bulk data of a flow left in the kernel.
     Released(Released),
     /// The timer fired.
@@ -52,6 +54,9 @@ const RELEASE_ALL: u8 = 5;
 const PASSED: u8 = 6;
 const RELEASED: u8 = 7;
 const RELEASED_ASKED: u8 = 8;
+/// As [`PASSED`], with what credits added.
+const PASSED_ADDED: u8 = 9;
+const SMALL: u8 = 10;
 
 const ACCEPT: u8 = 0;
 const STAMPED: u8 = 1;
@@ -62,6 +67,9 @@ const END: u8 = 0;
 const BEGIN: u8 = 1;
 const BEGIN_ECN: u8 = 2;
 const ASK: u8 = 3;
+const BEGIN_SMALL: u8 = 4;
+const TAKE: u8 = 5;
+const LEAVE: u8 = 6;
 
 /// The bits of a segment that stand before its other fields.
 const HAS_PLACE: u8 = 1;
@@ -130,9 +138,21 @@ impl EntryWriter {
     }
 
     pub fn passed(&mut self, passed: &Passed, at: Time) {
-        let Passed { to, packets, payload, wire } = *passed;
-        self.begin(PASSED, at);
+        let Passed { to, packets, payload, wire, added } = *passed;
+        self.begin(if added > 0 { PASSED_ADDED } else { PASSED }, at);
         self.put_address(to);
+        for number in [packets, payload, wire] {
+            put_number(&mut self.bytes, number);
+        }
+        if added > 0 {
+            put_number(&mut self.bytes, added);
+        }
+    }
+
+    pub fn small(&mut self, small: &Small, at: Time) {
+        let Small { flow, packets, payload, wire } = *small;
+        self.begin(SMALL, at);
+        self.put_flow(&flow);
         for number in [packets, payload, wire] {
             put_number(&mut self.bytes, number);
         }
@@ -167,8 +187,17 @@ impl EntryWriter {
                 self.bytes.push(if matches!(order, Order::End(_)) { END } else { ASK });
                 self.put_flow(flow);
             }
-            Order::Begin(Bulk { flow, session, cookie, peer, ecn, keep, highest, seen }) => {
-                self.bytes.push(if *ecn { BEGIN_ECN } else { BEGIN });
+            Order::Take(to) | Order::Leave(to) => {
+                self.bytes.push(if matches!(order, Order::Take(_)) { TAKE } else { LEAVE });
+                self.put_address(*to);
+            }
+            Order::Begin(Bulk { flow, is_small, session, cookie, peer, ecn, keep, highest, seen }) => {
+                // Small packets stay as they are, so that none of their flows takes part in ECN here.
+                self.bytes.push(match (is_small, ecn) {
+                    (true, _) => BEGIN_SMALL,
+                    (false, true) => BEGIN_ECN,
+                    (false, false) => BEGIN,
+                });
                 self.put_flow(flow);
                 self.bytes.extend_from_slice(&peer.0);
                 for number in [u64::from(*session), *cookie, u64::from(*keep), *highest, *seen] {
@@ -288,8 +317,15 @@ pub(super) fn read<R: Read>(
         }
         HELD => Input::Held(HeldId(from.word()?), read_segment(from)?),
         TIMEOUT => Input::Timeout,
-        PASSED => Input::Passed(Passed {
+        PASSED | PASSED_ADDED => Input::Passed(Passed {
             to: read_address(from)?,
+            packets: from.number()?,
+            payload: from.number()?,
+            wire: from.number()?,
+            added: if kind == PASSED_ADDED { from.number()? } else { 0 },
+        }),
+        SMALL => Input::Small(Small {
+            flow: read_flow(from)?,
             packets: from.number()?,
             payload: from.number()?,
             wire: from.number()?,
@@ -351,12 +387,18 @@ fn read_flow<R: Read>(from: &mut Source<R>) -> Result<FlowKey, RecordError> {
 
 fn read_order<R: Read>(from: &mut Source<R>) -> Result<Order, RecordError> {
     let kind = from.byte()?;
+    match kind {
+        TAKE => return Ok(Order::Take(read_address(from)?)),
+        LEAVE => return Ok(Order::Leave(read_address(from)?)),
+        _ => {}
+    }
     let flow = read_flow(from)?;
     Ok(match kind {
         END => Order::End(flow),
         ASK => Order::Ask(flow),
-        BEGIN | BEGIN_ECN => Order::Begin(Bulk {
+        BEGIN | BEGIN_ECN | BEGIN_SMALL => Order::Begin(Bulk {
             flow,
+            is_small: kind == BEGIN_SMALL,
             ecn: kind == BEGIN_ECN,
             peer: MacAddr(from.array()?),
             session: from.number()? as u32,

@@ -14,6 +14,8 @@ const HOST: &str = "host";
 const KERNEL_PATH: &str = "kernel_path";
 /// The key that says that bulk data does too.
 const BULK_PATH: &str = "bulk_path";
+/// The key that says that the kernel takes credits for small packets.
+const CREDIT_PATH: &str = "credit_path";
 /// The key of the UDP port of control frames, which is there if they travel so.
 const UDP_PORT: &str = "control_port";
 
@@ -33,8 +35,17 @@ impl Header {
     }
 
     pub(super) fn to_text(&self) -> String {
-        let HostConfig { address, rate, mtu, carrier, kernel_path, bulk_path, transport, params } =
-            &self.config;
+        let HostConfig {
+            address,
+            rate,
+            mtu,
+            carrier,
+            kernel_path,
+            bulk_path,
+            credit_path,
+            transport,
+            params,
+        } = &self.config;
         let mut text = format!("program = \"clearwayd {}\"\n", env!("CARGO_PKG_VERSION"));
         // Writing to a string never fails.
         let _ = write!(text, "seed = \"{:#018x}\"\naddress = \"{address}\"\n", self.seed);
@@ -52,6 +63,9 @@ impl Header {
         }
         if *bulk_path {
             let _ = writeln!(text, "{BULK_PATH} = true");
+        }
+        if *credit_path {
+            let _ = writeln!(text, "{CREDIT_PATH} = true");
         }
         for (title, values) in [(PARAMETERS, transport.write()), (HOST, params.write())] {
             let _ = writeln!(text, "\n[{title}]");
@@ -89,6 +103,7 @@ impl Header {
             carrier,
             kernel_path: word(KERNEL_PATH).is_ok_and(|value| value == "true"),
             bulk_path: word(BULK_PATH).is_ok_and(|value| value == "true"),
+            credit_path: word(CREDIT_PATH).is_ok_and(|value| value == "true"),
             transport,
             params,
         };

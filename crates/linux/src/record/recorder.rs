@@ -2,7 +2,7 @@
 
 use super::entry::{Counts, EntryWriter};
 use super::start::Start;
-use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Released};
+use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Released, Small};
 use crate::wire::Segment;
 use clearway_units::Time;
 use std::io::Write;
@@ -108,6 +108,14 @@ impl<D: Datapath, W: Write> Datapath for Recorder<D, W> {
             actions,
             |entries| entries.passed(passed, now),
             |inner, actions| inner.handle_passed(passed, now, actions),
+        );
+    }
+
+    fn handle_small(&mut self, small: &Small, now: Time, actions: &mut Actions) {
+        self.record(
+            actions,
+            |entries| entries.small(small, now),
+            |inner, actions| inner.handle_small(small, now, actions),
         );
     }
 

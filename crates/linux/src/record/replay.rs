@@ -99,6 +99,7 @@ pub fn replay<R: Read>(recording: Recording<R>) -> Result<Result<Summary, Box<Di
             }
             Input::Held(id, segment) => datapath.handle_held(*id, segment, now, &mut actions),
             Input::Passed(passed) => datapath.handle_passed(passed, now, &mut actions),
+            Input::Small(small) => datapath.handle_small(small, now, &mut actions),
             Input::Released(released) => datapath.handle_released(released, now, &mut actions),
             Input::Timeout => datapath.handle_timeout(now, &mut actions),
             Input::ReleaseAll => datapath.release_all(now, &mut actions),

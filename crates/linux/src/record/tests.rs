@@ -5,7 +5,7 @@ mod pac;
 use super::entry::{Counts, EntryWriter};
 use super::*;
 use crate::datapath::{
-    Actions, Bulk, Datapath, Direction, Frame, HeldId, Link, Order, Passed, Released, Stamp, Verdict,
+    Actions, Bulk, Datapath, Direction, Frame, HeldId, Link, Order, Passed, Released, Small, Stamp, Verdict,
 };
 use crate::host::{Host, HostConfig, HostParams};
 use crate::wire::{Carrier, Dscp, Ecn, FlowKey, MacAddr, SCHEDULED, Segment, TcpFlags, Timestamps};
@@ -38,6 +38,7 @@ fn header(node: usize, transport: &str) -> Header {
     let config = HostConfig {
         kernel_path: false,
         bulk_path: false,
+        credit_path: false,
         address: MACS[node],
         rate: Rate::mbps(100),
         mtu: 1500,
@@ -232,7 +233,7 @@ fn a_recording_that_ends_within_an_entry_is_replayed_up_to_there() {
 #[test]
 fn a_file_that_is_no_recording_is_refused_with_what_is_wrong() {
     let message = |bytes: &[u8]| Recording::open(bytes).map(|_| ()).unwrap_err().to_string();
-    assert!(message(b"pcap").contains("it does not begin with the line \"clearwayd recording 5\""));
+    assert!(message(b"pcap").contains("it does not begin with the line \"clearwayd recording 6\""));
     let mut bytes = Start::from(header(0, "ec4")).to_bytes();
     let at = bytes.windows(5).position(|window| window == b"\"ec4\"").unwrap();
     bytes[at..at + 5].copy_from_slice(b"\"ec5\"");
@@ -288,6 +289,7 @@ proptest! {
         passed: ([u64; 3], bool),
         [session, keep, kept] in any::<[u32; 3]>(),
         [cookie, highest, bits, credits, replayed] in any::<[u64; 5]>(),
+        small in (any::<[u64; 3]>(), any::<bool>()),
         orders in prop::collection::vec((any::<bool>(), any::<Option<bool>>()), 0..3),
         allowances in prop::collection::vec((any::<bool>(), any::<i64>()), 0..3),
         verdicts in prop::collection::vec((any::<u32>(), any::<Option<(u16, bool)>>()), 0..4),
@@ -309,10 +311,13 @@ proptest! {
             .into_iter()
             .map(|(six, begins)| match begins {
                 None if six && bits & 1 == 1 => Order::Ask(flow(six)),
+                None if bits & 4 == 4 => Order::Take(host(six)),
+                None if bits & 8 == 8 => Order::Leave(host(six)),
                 None => Order::End(flow(six)),
                 Some(ecn) => {
                     let (flow, peer, seen) = (flow(six), MACS[1], bits);
-                    Order::Begin(Bulk { flow, session, cookie, peer, ecn, keep, highest, seen })
+                    let is_small = !ecn && bits & 16 == 16;
+                    Order::Begin(Bulk { flow, is_small, session, cookie, peer, ecn, keep, highest, seen })
                 }
             })
             .collect();
@@ -322,7 +327,11 @@ proptest! {
         let released = Released {
             flow: flow(six), credits, packets, payload, wire, replayed, kept, last, highest, used, unsent,
         };
-        let passed = Passed { to: host(six), packets, payload, wire };
+        // Nothing is added as a rule.
+        let added = if bits & 32 == 32 { highest } else { 0 };
+        let passed = Passed { to: host(six), packets, payload, wire, added };
+        let ([packets, payload, wire], six) = small;
+        let small = Small { flow: flow(six), packets, payload, wire };
         let mut writer = EntryWriter::default();
         let link = Link { local: MACS[0], peer: MACS[1] };
         writer.frame(&frame, times[0]);
@@ -343,9 +352,12 @@ proptest! {
         writer.actions(&Actions::default(), Counts::default());
         writer.released(&released, times[5]);
         writer.actions(&actions, Counts::default());
+        writer.small(&small, times[5]);
+        writer.actions(&actions, Counts::default());
         let bytes = [Start::from(header(0, "ec4")).to_bytes(), writer.bytes].concat();
         let read: Vec<Entry> = Recording::open(bytes.as_slice()).unwrap().map(Result::unwrap).collect();
-        prop_assert_eq!(read.iter().map(|entry| entry.at).collect::<Vec<_>>(), times);
+        prop_assert_eq!(read[..6].iter().map(|entry| entry.at).collect::<Vec<_>>(), times);
+        prop_assert_eq!((&read[6].input, &read[6].actions), (&Input::Small(small), &actions));
         prop_assert_eq!(&read[0].input, &Input::Frame(frame));
         prop_assert_eq!(&read[0].actions, &actions);
         prop_assert_eq!(&read[1].input, &Input::Segment(Direction::Outgoing, segment, link));

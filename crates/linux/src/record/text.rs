@@ -4,10 +4,11 @@ use super::bytes::{RecordError, Source};
 use std::io::Read;
 
 /// The first line of a recording, with the version of the format.
-const MAGIC: &str = "clearwayd recording 5\n";
-/// The first lines of recordings from before TCP was asked for its socket, from before bulk data left in the kernel, and from before any
-/// packet did. The entries of the second lack orders, and those of the last ones allowances too.
-const MAGIC_BEFORE: [&str; 4] = [
+const MAGIC: &str = "clearwayd recording 6\n";
+/// The first lines of recordings from before small packets were counted in the kernel, from before TCP was asked for its socket, from before bulk data left in the kernel, and from before any
+/// packet did. The entries of the third lack orders, and those of the last ones allowances too.
+const MAGIC_BEFORE: [&str; 5] = [
+    "clearwayd recording 5\n",
     "clearwayd recording 4\n",
     "clearwayd recording 3\n",
     "clearwayd recording 2\n",
@@ -43,7 +44,7 @@ pub(super) fn read<R: Read>(from: &mut Source<R>) -> Result<(String, Has), Recor
     let mut lines = std::iter::once(MAGIC).chain(MAGIC_BEFORE);
     let age = lines.position(|line| magic == *line.as_bytes());
     let age = age.ok_or_else(|| no_recording(RecordError::CutOff))?;
-    let has = Has { orders: age < 2, allowances: age < 3 };
+    let has = Has { orders: age < 3, allowances: age < 4 };
     let len = from.word()?;
     if len > LENGTH_MAX {
         return Err(RecordError::Header("it is too long".into()));

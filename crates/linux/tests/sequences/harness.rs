@@ -3,7 +3,7 @@
 
 use arbitrary::Arbitrary;
 use clearway_linux::datapath::{
-    Actions, Datapath, Direction, Frame, HeldId, Link, Metric, Passed, Released, Verdict,
+    Actions, Datapath, Direction, Frame, HeldId, Link, Metric, Passed, Released, Small, Verdict,
 };
 use clearway_linux::wire::{
     Control, Dscp, Ecn, FlowKey, Kind, MacAddr, SCHEDULED, Segment, TcpFlags, Timestamps,
@@ -70,7 +70,9 @@ pub enum Step {
     /// The NIC goes down.
     Release,
     /// Small packets to a host left in the kernel, with or without an allowance.
-    Passed { flow: Flow, packets: u8, wire: u16 },
+    Passed { flow: Flow, packets: u8, wire: u16, added: u16 },
+    /// Small packets of a flow came and were counted.
+    Small { flow: Flow, packets: u8, wire: u32 },
     /// Bulk data of a flow left in the kernel, whether it was asked to or not.
     Released { flow: Flow, credits: u8, packets: u8, kept: u8, early: u16, highest: u8 },
 }
@@ -321,13 +323,24 @@ impl<D: Datapath> Harness<D> {
                 self.datapath.handle_timeout(self.now, &mut self.actions);
                 self.check();
             }
-            Step::Passed { flow, packets, wire } => {
+            Step::Small { flow, packets, wire } => {
+                let small = Small {
+                    flow: Flow { incoming: true, ..*flow }.key(),
+                    packets: (*packets).into(),
+                    payload: u64::from(*wire) / 2,
+                    wire: (*wire).into(),
+                };
+                self.datapath.handle_small(&small, self.now, &mut self.actions);
+                self.check();
+            }
+            Step::Passed { flow, packets, wire, added } => {
                 let to = Flow { incoming: false, ..*flow }.key().destination;
                 let passed = Passed {
                     to,
                     packets: (*packets).into(),
                     payload: u64::from(*wire) / 2,
                     wire: (*wire).into(),
+                    added: (*added).into(),
                 };
                 self.datapath.handle_passed(&passed, self.now, &mut self.actions);
                 self.check();

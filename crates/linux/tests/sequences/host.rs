@@ -23,6 +23,7 @@ pub fn setup() -> Harness<Host> {
     let config = HostConfig {
         kernel_path: true,
         bulk_path: true,
+        credit_path: true,
         address: OWN,
         rate: Rate::mbps(100),
         mtu: 1500,

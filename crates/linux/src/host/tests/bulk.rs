@@ -25,6 +25,8 @@ pub struct Bulks {
     deaf: u32,
     /// The questions about sockets.
     asked: u32,
+    /// The credits that were taken for small packets.
+    pub small: u32,
 }
 
 /// A flow that the kernel has.
@@ -78,6 +80,8 @@ impl Bulks {
                         told.push(*key);
                     }
                 }
+                // These are the table of hosts'.
+                Order::Take(_) | Order::Leave(_) => {}
             }
         }
         told
@@ -87,11 +91,12 @@ impl Bulks {
         self.flows.contains_key(flow)
     }
 
-    /// Takes a credit, if a flow of the kernel may have it. `holds` says that a packet of its flow is held.
-    pub fn take(&mut self, credit: &Control, holds: bool, now: Time) -> bool {
+    /// Takes a credit, if a flow of the kernel may have it. `holds` says that a packet of its flow is held, and `add` adds a credit of a
+    /// flow of small packets to what these may spend.
+    pub fn take(&mut self, credit: &Control, holds: bool, add: impl FnOnce() -> bool, now: Time) -> bool {
         let Some(flow) = self.flows.get_mut(&credit.flow) else { return false };
         let is_of = (flow.bulk.session, flow.bulk.cookie) == (credit.session, credit.cookie);
-        if !is_of || holds || flow.numbers.len() >= flow.bulk.keep as usize {
+        if !is_of || holds || flow.numbers.len() >= flow.bulk.keep as usize || flow.bulk.is_small && !add() {
             return false;
         }
         let told = &mut flow.told;
@@ -100,6 +105,10 @@ impl Bulks {
         told.used = if step < 64 { told.used << step } else { 0 } | 1 << age.min(63);
         (told.highest, told.last) = (told.highest.max(credit.number), now);
         told.credits += 1;
+        if flow.bulk.is_small {
+            self.small += 1;
+            return true;
+        }
         flow.numbers.push_back(credit.number);
         self.most = self.most.max(flow.numbers.len());
         true

@@ -2,10 +2,11 @@
 
 use super::network::*;
 use super::small::{net_with, open_idle};
-use crate::datapath::Datapath;
-use crate::datapath::{Actions, Passed};
+use crate::datapath::{Actions, Datapath, Direction, Link, Order, Passed, Small};
+use crate::host::Host;
 use crate::host::leftover::wire;
 use crate::wire::Kind;
+use clearway_proto::expresspass::State;
 use clearway_units::Span;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -26,6 +27,9 @@ struct Place {
     known: i64,
     /// What left since the last tally: packets, payload, bytes on the wire.
     passed: [u64; 3],
+    /// True if credits of flows of small packets add to it here, and what they added since the last tally.
+    takes: bool,
+    added: u64,
 }
 
 impl Kernel {
@@ -36,6 +40,23 @@ impl Kernel {
             place.allowance += bytes - place.known;
             place.known = *bytes;
         }
+        for order in &actions.orders {
+            let (to, takes) = match order {
+                Order::Take(to) => (to, true),
+                Order::Leave(to) => (to, false),
+                _ => continue,
+            };
+            self.hosts.entry(*to).or_default().takes = takes;
+        }
+    }
+
+    /// Adds a credit to what packets to a host may spend, up to `most` bytes. Returns false if the daemon wants it.
+    pub fn add(&mut self, to: IpAddr, most: u32) -> bool {
+        let Some(place) = self.hosts.get_mut(&to).filter(|place| place.takes) else { return false };
+        let more = (i64::from(most) - place.allowance).clamp(0, 1538);
+        place.allowance += more;
+        place.added += more as u64;
+        true
     }
 
     /// Lets a packet of so many bytes of payload and on the wire leave, if its host has an allowance for it.
@@ -52,11 +73,12 @@ impl Kernel {
 
     /// Returns what left since the last tally.
     pub fn tally(&mut self) -> Vec<Passed> {
-        let left = self.hosts.iter_mut().filter(|(_, place)| place.passed[0] > 0);
+        let left = self.hosts.iter_mut().filter(|(_, place)| place.passed[0] > 0 || place.added > 0);
         left.map(|(to, place)| {
             let [packets, payload, wire] = std::mem::take(&mut place.passed);
-            place.known -= wire as i64;
-            Passed { to: *to, packets, payload, wire }
+            let added = std::mem::take(&mut place.added);
+            place.known += added as i64 - wire as i64;
+            Passed { to: *to, packets, payload, wire, added }
         })
         .collect()
     }
@@ -138,6 +160,114 @@ fn credits_for_small_packets_are_about_as_many_as_their_bytes_need() {
     // 10,000 packets of 190 bytes need 1,236 credits. A link carries 7,700, and one in each millisecond is the trickle.
     assert!((1_230.0..1_500.0).contains(&credits), "{credits}");
     assert!(net.metric(1, "credits_spared_total", "") > 100.0);
+}
+
+#[test]
+fn the_kernel_takes_the_credits_of_small_packets_that_leave_there_and_the_daemon_those_for_which_one_waits() {
+    let mut net = net(1538);
+    let place = open_idle(&mut net, 1)[0];
+    send_often(&mut net, place, 100, us(100), ms(20));
+    let (taken, came) = (net.nodes[0].bulks.small, net.metric(0, "credits_received_total", ""));
+    send_often(&mut net, place, 100, us(100), ms(100));
+    net.inject(0, &[]);
+    let taken = f64::from(net.nodes[0].bulks.small - taken);
+    let came = net.metric(0, "credits_received_total", "") - came;
+    assert!(taken > 100.0 && came >= taken && came - taken <= 30.0, "{taken} of {came}");
+    assert!(net.metric(0, "credits_wasted_total", "") >= taken, "they found no packet");
+    // A large packet waits for a credit of its own, which the kernel leaves alone.
+    let taken = net.nodes[0].bulks.small;
+    net.hold(0, place, ACK, 1448);
+    net.run_for(ms(3));
+    assert_eq!((net.nodes[0].held.len(), net.metric(0, "credits_used_total", "") > 0.0), (0, true));
+    send_often(&mut net, place, 100, us(100), ms(20));
+    assert!(net.nodes[0].bulks.small > taken, "and takes the next ones");
+    let sessions = net.nodes[0].bulks.begun;
+    net.run_for(ms(100));
+    assert_eq!(
+        (net.nodes[0].bulks.begun, net.nodes[0].bulks.taken_back),
+        (sessions, sessions),
+        "the session ended"
+    );
+}
+
+#[test]
+fn no_credit_adds_to_an_allowance_while_a_packet_of_another_flow_waits_in_line() {
+    let mut net = net(1538);
+    let places = open_idle(&mut net, 2);
+    send_often(&mut net, places[0], 100, us(100), ms(20));
+    net.inject(0, &[]);
+    while net.nodes[0].kernel.pass(address(1), 10, 84) {}
+    net.hold(0, places[1], ACK, 400);
+    assert_eq!(net.nodes[0].held.len(), 1);
+    let to = address(1);
+    assert!(!net.nodes[0].kernel.add(to, 1538), "the daemon wants each credit");
+    net.run_for(ms(20));
+    assert!(net.nodes[0].held.is_empty() && net.nodes[0].kernel.add(to, 1538));
+}
+
+#[test]
+fn a_flow_of_small_packets_that_sends_bulk_data_is_handed_over_anew() {
+    let mut net = net(6152);
+    let mut config = config(0, "expresspass");
+    (config.kernel_path, config.bulk_path, config.credit_path) = (true, true, true);
+    net.nodes[0].host = Some(Host::new(config, 7).unwrap());
+    let place = open_idle(&mut net, 1)[0];
+    send_often(&mut net, place, 100, us(100), ms(20));
+    let (small, begun) = (net.nodes[0].bulks.small, net.nodes[0].bulks.begun);
+    assert!(small > 0 && begun > 0);
+    net.nodes[0].sources[place].left = 2_000;
+    net.fill(0, place);
+    net.run_for(ms(1_000));
+    assert_eq!(net.nodes[0].sources[place].left, 0);
+    assert!(net.nodes[0].bulks.begun > begun, "for its bulk data");
+    assert!(net.metric(0, "released_packets_total", "") > 1_500.0, "which left in the kernel");
+}
+
+#[test]
+fn small_packets_that_were_counted_count_as_if_each_one_had_been_seen() {
+    let ends = [false, true].map(|is_counted| {
+        let mut net = net(6152);
+        let place = open_idle(&mut net, 1)[0];
+        send_often(&mut net, place, 100, us(100), ms(20));
+        let flow = net.nodes[0].sources[place].flow;
+        net.nodes[0].host = None;
+        for round in 1..40 {
+            net.run_for(us(500));
+            if is_counted {
+                let small = Small { flow, packets: round, payload: 100 * round, wire: 190 * round };
+                net.input(1, |host, now, actions| host.handle_small(&small, now, actions));
+            } else {
+                for _ in 0..round {
+                    let (segment, link) = (segment(flow, ACK, 100), Link { local: mac(1), peer: mac(0) });
+                    net.input(1, |host, now, actions| {
+                        host.handle_segment(Direction::Incoming, &segment, link, now, actions);
+                    });
+                }
+            }
+        }
+        net.metric(1, "credits_sent_total", "")
+    });
+    // Packets that come one by one are each a chance for a credit that is due, so a few more leave.
+    assert!(ends[0] > 80.0 && (ends[0] - ends[1]).abs() <= 4.0, "{ends:?}");
+}
+
+#[test]
+fn a_flow_keeps_its_session_for_50_ms_after_a_credit_while_small_packets_of_others_leave() {
+    let mut net = net(6152);
+    let places = open_idle(&mut net, 2);
+    places.iter().for_each(|place| send_often(&mut net, *place, 100, us(100), ms(20)));
+    let state = |net: &mut Net| {
+        let flow = net.nodes[0].sources[places[0]].flow;
+        let slot = net.host(0).senders.find(&flow).expect("it is known");
+        net.host(0).senders.get(slot).expect("it is there").state()
+    };
+    assert_eq!(state(&mut net), State::Receiving);
+    // From now on the other flow alone has credits: those of the first are lost.
+    net.nodes[1].host.as_mut().expect("it runs").remove_receiver(&key(0, 1, 1000));
+    send_often(&mut net, places[1], 100, us(100), ms(40));
+    assert_eq!(state(&mut net), State::Receiving);
+    send_often(&mut net, places[1], 100, us(100), ms(20));
+    assert_ne!(state(&mut net), State::Receiving);
 }
 
 #[test]

@@ -94,6 +94,7 @@ pub fn config(node: usize, transport: &str) -> HostConfig {
         carrier: Carrier::Ethernet,
         kernel_path: false,
         bulk_path: false,
+        credit_path: false,
         transport: HostConfig::transport(transport).unwrap(),
         params: HostParams::default(),
     }
@@ -309,7 +310,10 @@ impl Net {
             return false;
         };
         let holds = place.held.values().any(|(_, other)| *other == at);
-        let takes = control.kind == Kind::Credit && place.bulks.take(&control, holds, self.now);
+        let most = place.host.as_ref().map_or(0, |host| host.config.params.leftover);
+        let (kernel, to) = (&mut place.kernel, control.flow.destination);
+        let takes = control.kind == Kind::Credit
+            && place.bulks.take(&control, holds, || kernel.add(to, most), self.now);
         if takes {
             self.fill(node, at);
         }

@@ -17,6 +17,7 @@ pub fn net_with(leftover: u32, kernel_path: bool) -> Net {
     let host = |node| {
         let mut config = config(node, "expresspass");
         (config.params.leftover, config.kernel_path) = (leftover, kernel_path);
+        config.credit_path = kernel_path;
         Some(Host::new(config, 7 + node as u64).unwrap())
     };
     Net::new((0..2).map(host).collect(), Way::GOOD, 1)

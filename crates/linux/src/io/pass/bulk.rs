@@ -8,8 +8,8 @@ mod programs;
 #[cfg(test)]
 mod tests;
 
-use super::hash::{PROBES, mixed, words};
-use super::memory::{self, BULKS, BulkPlace, KEPT};
+use super::hash::{PROBES, mixed, ports, words};
+use super::memory::{self, BULK, BULKS, BulkPlace, KEPT, SMALL};
 
 use crate::datapath::{Bulk, Released};
 use crate::io::diag::{Connection, Diagnosis};
@@ -56,7 +56,10 @@ enum Kernel {
 struct Place {
     at: usize,
     is_on: bool,
+    /// True if the kernel takes its credits for small packets.
+    is_small: bool,
     came: u32,
+    added: u32,
     taken: u32,
     bytes: u64,
     wire: u64,
@@ -83,12 +86,19 @@ impl Bulks {
         }
     }
 
-    /// Hands a flow over to the kernel, if TCP knows it here and there is a place.
+    /// Hands a flow over to the kernel, if TCP knows it here and there is a place. TCP isn't asked about a flow of small packets, since
+    /// these leave as they are.
     pub fn begin(&mut self, bulk: &Bulk) {
         if self.flows.get(&bulk.flow).is_some_and(|place| place.is_on) {
             return;
         }
-        let Some(connection) = self.connection(&bulk.flow) else { return };
+        let connection = match bulk.is_small {
+            true => Connection::default(),
+            false => match self.connection(&bulk.flow) {
+                Some(connection) => connection,
+                None => return,
+            },
+        };
         let known = self.flows.get(&bulk.flow).map(|place| place.at);
         let Some(at) = known.or_else(|| self.free_place(&bulk.flow)) else { return };
         let place = &self.shared.table()[at];
@@ -108,11 +118,13 @@ impl Bulks {
         place.used.store(0, Relaxed);
         forget(place);
         place.version.store(if bulk.flow.is_ipv6() { 6 } else { 4 }, Release);
-        place.is_on.store(1, Release);
+        place.is_on.store(if bulk.is_small { SMALL } else { BULK }, Release);
         let (came, taken) = (place.came.load(Relaxed), place.taken.load(Relaxed));
         let (bytes, wire) = (place.bytes.load(Relaxed), place.wire.load(Relaxed));
-        let replayed = place.replayed.load(Relaxed);
-        self.flows.insert(bulk.flow, Place { at, is_on: true, came, taken, bytes, wire, replayed });
+        let (replayed, added) = (place.replayed.load(Relaxed), place.added.load(Relaxed));
+        let is_small = bulk.is_small;
+        let place = Place { at, is_on: true, is_small, came, added, taken, bytes, wire, replayed };
+        self.flows.insert(bulk.flow, place);
     }
 
     /// Takes a flow back, and has TCP told of the whole window.
@@ -126,7 +138,9 @@ impl Bulks {
         let released = released(flow, place, shared, start);
         let cookie = shared.cookie.load(Relaxed);
         self.ended.push(released);
-        self.tell(flow, cookie);
+        if !place.is_small {
+            self.tell(flow, cookie);
+        }
     }
 
     /// Has the next tally tell of the bytes that the window of a flow keeps in its socket.
@@ -200,7 +214,10 @@ impl Bulks {
         self.tallied = moved;
         for (flow, place) in self.flows.iter_mut().filter(|(_, place)| place.is_on) {
             let shared = &self.shared.table()[place.at];
-            if shared.came.load(Acquire) != place.came || shared.taken.load(Acquire) != place.taken {
+            let is_same = shared.came.load(Acquire) == place.came
+                && shared.taken.load(Acquire) == place.taken
+                && shared.added.load(Acquire) == place.added;
+            if !is_same {
                 each(released(flow, place, shared, start));
             }
         }
@@ -212,11 +229,12 @@ fn released(flow: &FlowKey, place: &mut Place, shared: &BulkPlace, start: u64) -
     // What was spent is read first, so that what is kept is never less than nothing.
     let taken = shared.taken.load(Acquire);
     let (bytes, wire) = (shared.bytes.load(Relaxed), shared.wire.load(Relaxed));
-    let (came, replayed) = (shared.came.load(Acquire), shared.replayed.load(Relaxed));
+    let (came, added) = (shared.came.load(Acquire), shared.added.load(Acquire));
+    let replayed = shared.replayed.load(Relaxed);
     let last = Span::from_ns(shared.last.load(Relaxed).saturating_sub(start));
     let told = Released {
         flow: *flow,
-        credits: came.wrapping_sub(place.came).into(),
+        credits: u64::from(came.wrapping_sub(place.came)) + u64::from(added.wrapping_sub(place.added)),
         packets: taken.wrapping_sub(place.taken).into(),
         payload: bytes.wrapping_sub(place.bytes),
         wire: wire.wrapping_sub(place.wire),
@@ -227,7 +245,8 @@ fn released(flow: &FlowKey, place: &mut Place, shared: &BulkPlace, start: u64) -
         used: shared.used.load(Relaxed),
         unsent: None,
     };
-    (place.came, place.taken, place.bytes, place.wire, place.replayed) = (came, taken, bytes, wire, replayed);
+    (place.came, place.taken, place.added) = (came, taken, added);
+    (place.bytes, place.wire, place.replayed) = (bytes, wire, replayed);
     told
 }
 
@@ -249,15 +268,11 @@ fn name(place: &BulkPlace, flow: &FlowKey) {
     write(&place.source, flow.source);
     write(&place.destination, flow.destination);
     place.ports.store(ports(flow), Relaxed);
-    for counter in [&place.is_on, &place.heard, &place.sends, &place.came, &place.taken, &place.stamped] {
+    for counter in
+        [&place.is_on, &place.heard, &place.sends, &place.came, &place.taken, &place.stamped, &place.added]
+    {
         counter.store(0, Relaxed);
     }
-}
-
-/// Returns the ports of a flow as one word of the TCP header.
-fn ports(flow: &FlowKey) -> u32 {
-    let ([a, b], [c, d]) = (flow.source_port.to_be_bytes(), flow.destination_port.to_be_bytes());
-    u32::from_ne_bytes([a, b, c, d])
 }
 
 /// Returns the first place that a flow may have: a credit has the lower 32 bits of its addresses alone.

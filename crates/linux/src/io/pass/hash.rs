@@ -28,9 +28,12 @@ pub(super) fn of_address(address: IpAddr) -> u32 {
 
 /// The hash of a flow, by whose first bits its place is found.
 pub(in crate::io) fn of_flow(flow: &FlowKey) -> u32 {
-    let mut ports = [0; 4];
-    ports[..2].copy_from_slice(&flow.source_port.to_be_bytes());
-    ports[2..].copy_from_slice(&flow.destination_port.to_be_bytes());
     let hosts = mixed(of_address(flow.destination), of_address(flow.source));
-    mixed(hosts, u32::from_ne_bytes(ports))
+    mixed(hosts, ports(flow))
+}
+
+/// Returns the ports of a flow as one word of the TCP header.
+pub(super) fn ports(flow: &FlowKey) -> u32 {
+    let ([a, b], [c, d]) = (flow.source_port.to_be_bytes(), flow.destination_port.to_be_bytes());
+    u32::from_ne_bytes([a, b, c, d])
 }

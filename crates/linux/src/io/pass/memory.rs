@@ -9,6 +9,11 @@ pub(super) const FLOWS: usize = 4096;
 /// The places for flows whose bulk data leaves in the kernel, and the credits that one keeps at most.
 pub(super) const BULKS: usize = 1024;
 pub(super) const KEPT: u32 = 16;
+/// The places for flows whose small packets are counted.
+pub(super) const COUNTED: usize = 1024;
+/// What the kernel does with the credits of a flow: they open its window, or add to what small packets to its host may spend.
+pub(super) const BULK: u32 = 1;
+pub(super) const SMALL: u32 = 2;
 
 /// `struct host`: another host.
 #[repr(C)]
@@ -17,13 +22,16 @@ pub(super) struct HostPlace {
     pub address: [AtomicU32; 4],
     /// 4 or 6 for the version of IP; 0 if the place is free.
     pub version: AtomicU32,
-    unused: u32,
+    /// 1 while credits of flows of small packets add to the allowance in the kernel.
+    pub takes: AtomicU32,
     /// The bytes on the wire that small packets may spend.
     pub allowance: AtomicI64,
     /// The packets that left, their payload in bytes, and their bytes on the wire.
     pub packets: AtomicU64,
     pub payload: AtomicU64,
     pub wire: AtomicU64,
+    /// The bytes that credits added in the kernel.
+    pub added: AtomicU64,
 }
 
 /// `struct flows`: the flows of one place.
@@ -37,8 +45,8 @@ pub(super) struct FlowPlace {
 /// `struct table`.
 #[repr(C)]
 pub(super) struct Table {
-    /// The packets that left, to all hosts.
-    pub passed: AtomicU64,
+    /// The changes of what small packets to hosts may spend.
+    pub spent: AtomicU64,
     /// The most bytes on the wire of a small packet, and of any that a credit pays for.
     pub small: AtomicU32,
     pub frame: AtomicU32,
@@ -46,14 +54,42 @@ pub(super) struct Table {
     pub alive: AtomicU64,
     /// The changes at flows whose bulk data leaves in the kernel.
     pub moved: AtomicU64,
+    /// The most bytes on the wire that an allowance may have.
+    pub most: AtomicU32,
+    /// 1 while small packets are counted, and 1 if those over IPv6 are heard of.
+    pub counts: AtomicU32,
+    pub ipv6: AtomicU32,
+    unused: u32,
+    /// A bit for each place of a flow of which small packets were counted.
+    pub moved_counted: [AtomicU64; COUNTED / 64],
     pub hosts: [HostPlace; HOSTS],
     pub flows: [FlowPlace; FLOWS],
 }
 
-const _: () = assert!(size_of::<HostPlace>() == 56 && size_of::<Table>() == 32 + 56 * HOSTS + 8 * FLOWS);
-const _: () = assert!(size_of::<BulkPlace>() == 200 && size_of::<Bulks>() == 200 * BULKS);
+const _: () =
+    assert!(size_of::<HostPlace>() == 64 && size_of::<Table>() == 48 + COUNTED / 8 + 64 * HOSTS + 8 * FLOWS);
+const _: () = assert!(size_of::<BulkPlace>() == 208 && size_of::<Bulks>() == 208 * BULKS);
+const _: () = assert!(size_of::<CountedPlace>() == 64 && size_of::<Counted>() == 64 * COUNTED);
 
-/// `struct bulk`: a flow whose bulk data leaves in the kernel.
+/// `struct counted`: a flow from another host, whose small packets are counted.
+#[repr(C)]
+pub(super) struct CountedPlace {
+    /// Its addresses and ports as in the headers of its data.
+    pub source: [AtomicU32; 4],
+    pub destination: [AtomicU32; 4],
+    pub ports: AtomicU32,
+    /// 4 or 6 for the version of IP; 0 if the place is free.
+    pub version: AtomicU32,
+    /// The packets that came, their payload in bytes, and their bytes on the wire.
+    pub packets: AtomicU64,
+    pub payload: AtomicU64,
+    pub wire: AtomicU64,
+}
+
+/// All of `cw_counted`.
+pub(super) type Counted = [CountedPlace; COUNTED];
+
+/// `struct bulk`: a flow whose bulk data leaves in the kernel, or whose credits are for small packets.
 #[repr(C)]
 pub(super) struct BulkPlace {
     /// Its addresses and ports as in the headers of its data.
@@ -70,7 +106,7 @@ pub(super) struct BulkPlace {
     /// The six bytes of the Ethernet address from which its credits come, whether its data takes part in ECN, and the scale of the
     /// other host's windows.
     pub peer: AtomicU64,
-    /// 1 while the kernel takes its credits.
+    /// [`BULK`] or [`SMALL`] while the kernel takes its credits, else 0.
     pub is_on: AtomicU32,
     /// The credits that are kept at most.
     pub keep: AtomicU32,
@@ -100,6 +136,9 @@ pub(super) struct BulkPlace {
     pub wire: AtomicU64,
     /// The credits that came again.
     pub replayed: AtomicU64,
+    /// The credits that added to the allowance of the host.
+    pub added: AtomicU32,
+    unused: u32,
     numbers: [AtomicU16; KEPT as usize],
 }
 
@@ -108,3 +147,4 @@ pub(super) type Bulks = [BulkPlace; BULKS];
 
 impl Common for Table {}
 impl Common for Bulks {}
+impl Common for Counted {}

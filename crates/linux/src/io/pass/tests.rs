@@ -58,7 +58,7 @@ fn meets(pass: &Pass, segment: &Segment, wire: u32) -> bool {
             place.packets.fetch_add(1, Relaxed);
             place.payload.fetch_add(segment.payload.into(), Relaxed);
             place.wire.fetch_add(wire.into(), Relaxed);
-            table.passed.fetch_add(1, Relaxed);
+            table.spent.fetch_add(1, Relaxed);
         }
     }
     passes
@@ -80,8 +80,8 @@ fn packets_pass_for_the_allowance_of_their_host_and_are_told_of_once() {
     pass.allow(six.flow.destination, 150);
     assert_eq!([124; 3].map(|wire| meets(&pass, &two, wire)), [true, true, false]);
     assert!(meets(&pass, &six, 144));
-    let four = Passed { to: host(2), packets: 2, payload: 92, wire: 248 };
-    let six = Passed { to: six.flow.destination, packets: 1, payload: 46, wire: 144 };
+    let four = Passed { to: host(2), packets: 2, payload: 92, wire: 248, added: 0 };
+    let six = Passed { to: six.flow.destination, packets: 1, payload: 46, wire: 144, added: 0 };
     assert_eq!(tally(&mut pass), [four, six]);
     assert_eq!(tally(&mut pass), []);
 }

@@ -38,7 +38,8 @@ fn kernel_path(kind: Kind) -> Result<(), String> {
         return Acks::check();
     }
     let name = format!("clearwayd-doctor-{}", std::process::id());
-    Pass::load(&std::env::temp_dir(), &name, Leaves { small: 0, frame: 0, bulk: None }).map(|_| ())
+    Pass::load(&std::env::temp_dir(), &name, Leaves { small: 0, frame: 0, most: 0, nic: None, bulk: false })
+        .map(|_| ())
 }
 
 fn read(path: &str) -> Option<String> {

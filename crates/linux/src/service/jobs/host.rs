@@ -24,6 +24,8 @@ pub struct HostJob {
     setup: Setup,
     found: Option<Found>,
     /// The program for small packets, until the driver has it.
+    /// True if the kernel takes credits for small packets.
+    takes_credits: bool,
     pass: Option<Pass>,
     driver: Option<Driver>,
     /// The file of the recording, opened while the daemon may still open files of others.
@@ -59,6 +61,7 @@ impl HostJob {
             setup,
             found: None,
             pass: None,
+            takes_credits: false,
             driver: None,
             recording: None,
         })
@@ -72,6 +75,7 @@ impl HostJob {
             carrier: self.setup.carrier,
             kernel_path: self.setup.pass.is_some(),
             bulk_path: self.setup.bulk,
+            credit_path: self.takes_credits,
             transport: self.transport.clone(),
             params: self.params.clone(),
         }
@@ -107,9 +111,14 @@ impl Job for HostJob {
                 let folder = Folder::of(&self.settings.service.run_dir);
                 let name = format!("clearway-{}-{dev}", std::process::id());
                 let frame = self.config(&found).framing().wire_max();
-                let bulk = (path == KernelPath::Bulk && self.setup.carrier == Carrier::Ethernet)
-                    .then_some(dev.as_str());
-                Pass::load(&folder, &name, Leaves { small: frame / 2, frame, bulk })
+                let leaves = Leaves {
+                    small: frame / 2,
+                    frame,
+                    most: self.params.leftover,
+                    nic: (self.setup.carrier == Carrier::Ethernet).then_some(dev.as_str()),
+                    bulk: path == KernelPath::Bulk,
+                };
+                Pass::load(&folder, &name, leaves)
             }
         };
         match loaded {
@@ -118,9 +127,10 @@ impl Job for HostJob {
                     dev,
                     "small packets leave in the kernel for what credits left over; others wait in user space"
                 );
-                self.setup.bulk = matches!(pass.bulk(), Some(Ok(())));
-                match (self.settings.kernel_path, pass.bulk()) {
-                    (_, Some(Ok(()))) => {
+                self.takes_credits = matches!(pass.takes_credits(), Some(Ok(())));
+                self.setup.bulk = self.takes_credits && self.settings.kernel_path == KernelPath::Bulk;
+                match (self.settings.kernel_path, pass.takes_credits()) {
+                    (KernelPath::Bulk, Some(Ok(()))) => {
                         tracing::info!(
                             dev,
                             "bulk data leaves in the kernel, and waits for its credits in its sockets"
@@ -129,6 +139,9 @@ impl Job for HostJob {
                     (KernelPath::Bulk, why) => {
                         let why = why.and_then(Result::err).unwrap_or("control frames travel over UDP");
                         tracing::warn!(dev, why, "bulk data waits in user space");
+                    }
+                    (_, Some(Err(why))) => {
+                        tracing::info!(dev, why, "credits for small packets go through user space");
                     }
                     _ => {}
                 }

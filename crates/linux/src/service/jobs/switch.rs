@@ -1,6 +1,6 @@
 //! `clearwayd switch`.
 
-use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Released};
+use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Passed, Released, Small};
 use crate::io::{Next, Supervisor};
 use crate::rules::{Namespace, Plan};
 use crate::service::config::ConfigError;
@@ -145,6 +145,8 @@ impl Datapath for Reported<'_> {
     fn handle_held(&mut self, _: HeldId, _: &Segment, _: Time, _: &mut Actions) {}
 
     fn handle_passed(&mut self, _: &Passed, _: Time, _: &mut Actions) {}
+
+    fn handle_small(&mut self, _: &Small, _: Time, _: &mut Actions) {}
 
     fn handle_released(&mut self, _: &Released, _: Time, _: &mut Actions) {}
 

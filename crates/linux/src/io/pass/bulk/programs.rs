@@ -6,10 +6,13 @@
 mod anything;
 mod credits;
 mod gate;
+mod seen;
 mod segments;
+mod small;
 mod stamps;
 
 use super::*;
+use crate::datapath::{Order, Passed};
 use crate::io::pass::memory::{BulkPlace, FlowPlace, Table};
 use crate::io::pass::{OBJECT, Pass, flow_place};
 use crate::io::samples::{self, ETHERNET, Packet, US, fault, key};
@@ -46,6 +49,7 @@ struct Programs {
 fn bulk(flow: FlowKey) -> Bulk {
     Bulk {
         flow,
+        is_small: false,
         session: 3,
         cookie: 77,
         peer: samples::PEER,

@@ -24,7 +24,17 @@ fn key(number: u32) -> FlowKey {
 
 fn bulk(flow: FlowKey) -> Bulk {
     let peer = MacAddr([2, 0, 0, 0, 0, 9]);
-    Bulk { flow, session: 3, cookie: 77, peer, ecn: true, keep: 5, highest: 100, seen: 0b101 }
+    Bulk {
+        flow,
+        is_small: false,
+        session: 3,
+        cookie: 77,
+        peer,
+        ecn: true,
+        keep: 5,
+        highest: 100,
+        seen: 0b101,
+    }
 }
 
 /// The place of a flow, found as the programs do.

@@ -191,7 +191,7 @@ impl Model<'_> {
     fn counts(&self) -> Counts {
         let table = self.programs.table();
         let held = table.flows.iter().map(|flows| u64::from(flows.held.load(Relaxed))).sum();
-        let (passed, moved) = (table.passed.load(Relaxed), table.moved.load(Relaxed));
+        let (passed, moved) = (table.spent.load(Relaxed), table.moved.load(Relaxed));
         let mut counts = Counts { held, passed, moved, ..Counts::default() };
         for place in self.programs.bulks.shared.table() {
             counts.came += u64::from(place.came.load(Relaxed));

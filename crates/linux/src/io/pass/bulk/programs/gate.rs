@@ -48,7 +48,7 @@ fn what_leaves_is_counted_by_packets_bytes_of_payload_and_bytes_on_the_wire() {
         let (full, head) = if flow.is_ipv6() { (1428, 72 + 38) } else { (1448, 52 + 38) };
         assert_eq!((told[0].credits, told[0].packets, told[0].kept), (2, 2, 0));
         assert_eq!((told[0].payload, told[0].wire), (full + 1_000, u64::from(FRAME) + 1_000 + head));
-        assert_eq!(programs.table().passed.load(Relaxed), 0, "no small packet passed");
+        assert_eq!(programs.table().spent.load(Relaxed), 0, "no small packet passed");
     });
 }
 
