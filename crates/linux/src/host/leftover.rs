@@ -145,4 +145,24 @@ mod tests {
         assert!(leftover.take(700) && leftover.take(800) && !leftover.take(84));
         assert_eq!(leftover.bytes(), 38);
     }
+
+    #[test]
+    fn what_the_kernel_spent_and_added_is_known_up_to_the_bound_and_the_kernel_is_told_of_what_is_beyond() {
+        let mut leftover = Leftover::default();
+        leftover.add(1_538, 6_152);
+        assert_eq!((leftover.new_allowance(), leftover.new_allowance()), (Some(1_538), None));
+        leftover.on_passed(538, 1_538, 6_152, Time::ZERO);
+        assert_eq!((leftover.bytes(), leftover.new_allowance()), (2_538, None), "the kernel has as much");
+        leftover.on_passed(0, 9_000, 6_152, Time::ZERO);
+        assert_eq!((leftover.bytes(), leftover.new_allowance()), (6_152, Some(6_152)));
+    }
+
+    #[test]
+    fn credits_alone_are_no_sign_of_small_packets() {
+        let (mut leftover, now) = (Leftover::default(), Time::ZERO + Span::from_ms(1));
+        leftover.on_passed(0, 1_538, 6_152, now);
+        assert_eq!(leftover.stays_until, Time::ZERO);
+        leftover.on_passed(84, 0, 6_152, now);
+        assert_eq!(leftover.stays_until, now + SMALL_IDLE);
+    }
 }

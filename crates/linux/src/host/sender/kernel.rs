@@ -31,10 +31,8 @@ pub(in crate::host) fn on_released(flow: &mut SendFlow, released: &Released, cx:
     if flow.bulk.is_small() && released.credits > 0 {
         cx.counters.credits_wasted += released.credits;
         flow.small.kept = Some((flow.gate.session(), released.highest));
-        if is_kept(flow, cx) {
-            flow.gate.stay(cx.now);
-            flow.small.is_seldom = true;
-        }
+        // The timer of the gate lets the session go on.
+        flow.small.is_seldom |= is_kept(flow, cx);
     }
     // The idle time was over when TCP was asked.
     if released.unsent.is_some()

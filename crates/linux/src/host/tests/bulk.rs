@@ -59,6 +59,8 @@ impl Bulks {
         let mut told = Vec::new();
         for order in actions.orders.iter().filter(|_| !self.is_unable) {
             match order {
+                // As long as the kernel has it.
+                Order::Begin(bulk) if self.flows.contains_key(&bulk.flow) => {}
                 Order::Begin(bulk) => {
                     self.begun += 1;
                     let flow = Flow { bulk: *bulk, numbers: VecDeque::new(), told: nothing(bulk.flow) };
@@ -87,8 +89,9 @@ impl Bulks {
         told
     }
 
+    /// Returns true if the bulk data of a flow leaves in the kernel.
     pub fn is_on(&self, flow: &FlowKey) -> bool {
-        self.flows.contains_key(flow)
+        self.flows.get(flow).is_some_and(|flow| !flow.bulk.is_small)
     }
 
     /// Takes a credit, if a flow of the kernel may have it. `holds` says that a packet of its flow is held, and `add` adds a credit of a

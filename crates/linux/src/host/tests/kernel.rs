@@ -5,6 +5,7 @@ use super::small::{net_with, open_idle};
 use crate::datapath::{Actions, Datapath, Direction, Link, Order, Passed, Small};
 use crate::host::Host;
 use crate::host::leftover::wire;
+use crate::host::sender::SendFlow;
 use crate::wire::Kind;
 use clearway_proto::expresspass::State;
 use clearway_units::Span;
@@ -206,6 +207,19 @@ fn no_credit_adds_to_an_allowance_while_a_packet_of_another_flow_waits_in_line()
 }
 
 #[test]
+fn a_packet_that_waits_leaves_for_a_credit_that_the_kernel_took_before_it_was_told_not_to() {
+    let mut net = net(1538);
+    let place = open_idle(&mut net, 1)[0];
+    net.way.loss = 1.0;
+    while net.nodes[0].kernel.pass(address(1), 10, 84) {}
+    net.hold(0, place, ACK, 400);
+    assert_eq!(net.nodes[0].held.len(), 1);
+    let passed = Passed { to: address(1), packets: 0, payload: 0, wire: 0, added: 1538 };
+    net.input(0, |host, now, actions| host.handle_passed(&passed, now, actions));
+    assert!(net.nodes[0].held.is_empty());
+}
+
+#[test]
 fn a_flow_of_small_packets_that_sends_bulk_data_is_handed_over_anew() {
     let mut net = net(6152);
     let mut config = config(0, "expresspass");
@@ -213,14 +227,58 @@ fn a_flow_of_small_packets_that_sends_bulk_data_is_handed_over_anew() {
     net.nodes[0].host = Some(Host::new(config, 7).unwrap());
     let place = open_idle(&mut net, 1)[0];
     send_often(&mut net, place, 100, us(100), ms(20));
-    let (small, begun) = (net.nodes[0].bulks.small, net.nodes[0].bulks.begun);
-    assert!(small > 0 && begun > 0);
+    // A credit has come just now, so that the flow does not ask anew and keeps its session.
+    let small = net.nodes[0].bulks.small;
+    assert!(small > 0);
+    while net.nodes[0].bulks.small == small {
+        send_often(&mut net, place, 100, us(100), us(100));
+    }
+    let (begun, asked) = (net.nodes[0].bulks.begun, net.frames(0, Kind::Request));
     net.nodes[0].sources[place].left = 2_000;
     net.fill(0, place);
+    net.run_for(ms(100));
+    assert_eq!(
+        (net.frames(0, Kind::Request), net.nodes[0].bulks.begun),
+        (asked, begun + 1),
+        "in the same session"
+    );
     net.run_for(ms(1_000));
     assert_eq!(net.nodes[0].sources[place].left, 0);
-    assert!(net.nodes[0].bulks.begun > begun, "for its bulk data");
     assert!(net.metric(0, "released_packets_total", "") > 1_500.0, "which left in the kernel");
+}
+
+#[test]
+fn of_many_flows_without_a_credit_for_2_ms_some_ask_anew_at_once_and_the_others_a_millisecond_later() {
+    let mut net = net(1538);
+    let places = open_idle(&mut net, 14);
+    // Each has a session for a large packet, and keeps it while small ones leave.
+    places.iter().for_each(|place| net.hold(0, *place, ACK, 1448));
+    for _ in 0..100 {
+        places.iter().for_each(|place| net.hold(0, *place, ACK, 100));
+        net.run_for(us(300));
+    }
+    net.run_for(ms(1));
+    assert!(net.nodes[0].held.is_empty());
+    let states = net.host(0).senders.iter().map(|(_, flow)| flow.state());
+    assert_eq!(states.filter(|state| *state == State::Receiving).count(), 14);
+    net.way.loss = 1.0;
+    net.run_for(ms(3));
+    net.inject(0, &[]);
+    while net.nodes[0].kernel.pass(address(1), 10, 84) {}
+    let first =
+        |flow: &&SendFlow| places[..8].iter().any(|place| key(0, 1, 1000 + *place as u16) == flow.key());
+    let seldom = |net: &mut Net| -> Vec<bool> {
+        let flows = net.host(0).senders.iter().map(|(_, flow)| flow).filter(|flow| flow.small.is_seldom);
+        flows.map(|flow| first(&flow)).collect()
+    };
+    let seldom = seldom(&mut net);
+    let (soon, all) = (seldom.iter().filter(|is_first| **is_first).count(), seldom.len());
+    assert!(soon >= 3 && all > soon, "{seldom:?}");
+    let asked = net.frames(0, Kind::Request);
+    places.iter().for_each(|place| net.hold(0, *place, ACK, 400));
+    assert_eq!(net.frames(0, Kind::Request) - asked, soon, "while eight or fewer wait");
+    net.run_for(us(1_100));
+    assert!(net.frames(0, Kind::Request) - asked >= all);
 }
 
 #[test]

@@ -162,6 +162,25 @@ fn a_host_takes_the_place_of_one_that_has_nothing_to_spend_and_none_where_all_ha
     assert_eq!(tally(&mut pass).len(), 2);
 }
 
+#[test]
+fn a_host_that_gets_the_place_of_another_one_takes_no_credits_there_before_it_is_told_to() {
+    let mut pass = pass();
+    let mut same = (1..).map(host).filter(|to| first_place(*to) == first_place(host(1)));
+    let hosts: Vec<IpAddr> = same.by_ref().take(PROBES + 1).collect();
+    hosts[..PROBES].iter().for_each(|to| pass.order(&[Order::Take(*to)], 0));
+    let takes = |pass: &Pass, to: &IpAddr| {
+        pass.hosts.get(to).map(|place| pass.shared.table().hosts[place.at].takes.load(Relaxed))
+    };
+    assert_eq!([0, 1, 2, 3].map(|at| takes(&pass, &hosts[at])), [Some(1); 4]);
+    let last = hosts[PROBES];
+    pass.allow(last, 200);
+    assert_eq!(takes(&pass, &last), Some(0));
+    pass.order(&[Order::Take(last)], 0);
+    assert_eq!(takes(&pass, &last), Some(1));
+    pass.order(&[Order::Leave(last)], 0);
+    assert_eq!(takes(&pass, &last), Some(0));
+}
+
 proptest! {
     #[test]
     fn what_passes_is_never_more_than_was_allowed_and_tallies_tell_all_of_it(
