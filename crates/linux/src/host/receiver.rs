@@ -182,8 +182,8 @@ impl ReceiveFlow {
         true
     }
 
-    /// Handles small packets without the number of a credit, of so many bytes on the wire and of payload. For each `frame` of them the newest credit
-    /// counts as spent, one round-trip time ago: how long a credit waited for the application says nothing of the network.
+    /// Handles small packets without the number of a credit, of so many bytes on the wire and of payload. For each `frame` of them the
+    /// newest credit counts as spent, one round-trip time ago: how long a credit waited for the application says nothing of the network.
     pub fn on_small_data(&mut self, wire: u64, frame: u32, payload: u64, now: Time) {
         (self.used, self.since, self.due, self.left) = (now, now, 0, 0);
         self.small_until = now.saturating_add(SMALL_IDLE);
