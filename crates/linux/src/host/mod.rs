@@ -65,7 +65,6 @@ use credits::CreditQueue;
 use leftover::wire;
 use peers::{Allowance, Peers, Runs};
 use receiver::{ReceiveFlow, ReceiveSettings};
-use receiving::on_small_data;
 use sender::{Mode, SendFlow};
 use signals::SignalQueue;
 use std::collections::HashMap;
@@ -432,14 +431,14 @@ impl Datapath for Host {
 
     fn handle_small(&mut self, small: &Small, now: Time, actions: &mut Actions) {
         let now = self.advance(now);
-        on_small_data(self, &small.flow, small.wire, small.payload, now, actions);
+        self.on_small_data(&small.flow, small.wire, small.payload, now, actions);
     }
 
     fn handle_released(&mut self, released: &Released, now: Time, actions: &mut Actions) {
         let now = self.advance(now);
         self.counters.released(released);
         let Some(slot) = self.senders.find(&released.flow) else { return };
-        self.with_sender(slot, now, actions, |flow, cx| sender::on_released(flow, released, cx));
+        self.with_sender(slot, now, actions, |flow, cx| sender::kernel::on_released(flow, released, cx));
     }
 
     fn release_all(&mut self, now: Time, actions: &mut Actions) {

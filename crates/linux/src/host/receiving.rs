@@ -48,7 +48,7 @@ impl Host {
         let slot = match self.receivers.find(&key) {
             Some(slot) => slot,
             // What would get no credits shall take no memory either.
-            None if !self.has_allowance(key.source, now) => return Err(Refusal::Flood),
+            None if !has_allowance(self, key.source, now) => return Err(Refusal::Flood),
             None => self.add_receiver(control, from, now)?,
         };
         let Some(flow) = self.receivers.get_mut(slot) else { return Err(Refusal::UnknownFlow) };
@@ -63,12 +63,6 @@ impl Host {
         self.hear(key.source, control, now);
         self.drain(slot, now, actions);
         Ok(())
-    }
-
-    /// Returns true if one more flow without data of this host may get credits.
-    fn has_allowance(&mut self, source: IpAddr, now: Time) -> bool {
-        let peer = self.peers.get_mut(source);
-        self.unproven.is_left(now) && peer.is_none_or(|peer| peer.unproven.is_left(now))
     }
 
     /// Makes the receiving side of the flow that a request asks for.
@@ -137,7 +131,7 @@ impl Host {
         let (wire, frame) = (wire(segment.ip_len), self.send.frame);
         if !segment.is_scheduled() {
             if wire <= frame / 2 {
-                on_small_data(self, &segment.flow, wire.into(), segment.payload.into(), now, actions);
+                self.on_small_data(&segment.flow, wire.into(), segment.payload.into(), now, actions);
             }
             return;
         }
@@ -164,6 +158,33 @@ impl Host {
             }
         }
         self.drain(slot, now, actions);
+    }
+
+    /// Handles small packets of a flow that name no credit, of so many bytes on the wire and of payload.
+    pub(super) fn on_small_data(
+        &mut self,
+        key: &FlowKey,
+        wire: u64,
+        payload: u64,
+        now: Time,
+        actions: &mut Actions,
+    ) {
+        if self.send.leftover == 0 {
+            return;
+        }
+        if let Some(peer) = self.peers.get_mut(key.source) {
+            peer.trickle.on_data(wire);
+        }
+        let Some(slot) = self.receivers.find(key) else { return };
+        let Some(flow) = self.receivers.get_mut(slot) else { return };
+        if flow.is_proven && flow.is_sending() {
+            flow.on_small_data(wire, self.send.frame, payload, now);
+            // The timer may wait for the trickle, and the credits that were due since then leave as far as there is room now.
+            if flow.next_timer(&self.receive) <= now {
+                self.counters.cut_off += u64::from(flow.on_timer(&self.receive, now));
+            }
+            self.drain(slot, now, actions);
+        }
     }
 
     /// Sends the answers of a receiving side, and puts its credits into the queue of the NIC.
@@ -270,29 +291,8 @@ impl Host {
     }
 }
 
-/// Handles small packets of a flow that name no credit, of so many bytes on the wire and of payload.
-pub(super) fn on_small_data(
-    host: &mut Host,
-    key: &FlowKey,
-    wire: u64,
-    payload: u64,
-    now: Time,
-    actions: &mut Actions,
-) {
-    if host.send.leftover == 0 {
-        return;
-    }
-    if let Some(peer) = host.peers.get_mut(key.source) {
-        peer.trickle.on_data(wire);
-    }
-    let Some(slot) = host.receivers.find(key) else { return };
-    let Some(flow) = host.receivers.get_mut(slot) else { return };
-    if flow.is_proven && flow.is_sending() {
-        flow.on_small_data(wire, host.send.frame, payload, now);
-        // The timer may wait for the trickle, and the credits that were due since then leave as far as there is room now.
-        if flow.next_timer(&host.receive) <= now {
-            host.counters.cut_off += u64::from(flow.on_timer(&host.receive, now));
-        }
-        host.drain(slot, now, actions);
-    }
+/// Returns true if one more flow without data of this host may get credits.
+fn has_allowance(host: &mut Host, source: IpAddr, now: Time) -> bool {
+    let peer = host.peers.get_mut(source);
+    host.unproven.is_left(now) && peer.is_none_or(|peer| peer.unproven.is_left(now))
 }

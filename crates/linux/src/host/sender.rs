@@ -1,8 +1,6 @@
 //! The sending side of a flow: packets that the kernel holds, and the gate that asks for credits and spends them.
 
-mod kernel;
-
-pub(super) use kernel::on_released;
+pub(super) mod kernel;
 
 use super::bulk::BulkState;
 use super::counters::{Plain, Refusal};
@@ -16,7 +14,6 @@ use crate::datapath::{HeldId, Stamp, Verdict};
 use crate::wire::{Control, FlowKey, Kind, MacAddr};
 use clearway_proto::expresspass::{SenderGate, Signal, State};
 use clearway_units::{Span, Time};
-use kernel::hand_over;
 
 /// What is done with data of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -290,7 +287,7 @@ impl SendFlow {
             self.small.is_seldom = false;
             cx.leftover.add(cx.settings.frame.saturating_sub(wire), cx.settings.leftover);
             if cx.settings.bulk && wire > cx.settings.frame / 2 && self.bulk.on_used(control.session) {
-                hand_over(self, false, cx);
+                self.hand_over(false, cx);
             }
         } else {
             cx.counters.credits_wasted += 1;
@@ -300,7 +297,7 @@ impl SendFlow {
                 self.gate.stay(cx.now);
                 self.small.is_seldom = true;
                 if cx.settings.takes && self.bulk.is_free() && control.session == self.gate.session() {
-                    hand_over(self, true, cx);
+                    self.hand_over(true, cx);
                 }
             }
         }
@@ -423,39 +420,40 @@ impl SendFlow {
             self.gate.stop(cx.now);
         }
         if let Some(signal) = self.gate.take_signal() {
-            self.signal(signal, cx);
+            send_signal(self, signal, cx);
         }
         let receives = self.gate.state() == State::Receiving && self.mode == Mode::Controlled;
         self.bulk.check(self.key, receives.then_some(self.gate.session()), cx);
     }
+}
 
-    fn signal(&mut self, signal: Signal, cx: &mut SendCx<'_>) {
-        let session = self.gate.session();
-        let blank = Control {
-            kind: Kind::Stop,
-            flow: self.key,
-            session,
-            cookie: self.cookie,
-            number: 0,
-            value: 0,
-            mtu: 0,
-            wants_ecn: false,
-        };
-        let control = match signal {
-            Signal::Request => {
-                cx.counters.requests_sent += 1;
-                self.asked = (session, (self.asked.0 != session).then_some(cx.now));
-                let SendSettings { rate, mtu, .. } = *cx.settings;
-                let (number, value) = (self.held.backlog(), rate.as_bps());
-                Control { kind: Kind::Request, number, value, mtu, ..blank }
-            }
-            Signal::Stop => {
-                cx.counters.stops_sent += 1;
-                blank
-            }
-        };
-        cx.signals.push(&control, self.mac);
-    }
+/// Sends a signal of a flow.
+fn send_signal(flow: &mut SendFlow, signal: Signal, cx: &mut SendCx<'_>) {
+    let session = flow.gate.session();
+    let blank = Control {
+        kind: Kind::Stop,
+        flow: flow.key,
+        session,
+        cookie: flow.cookie,
+        number: 0,
+        value: 0,
+        mtu: 0,
+        wants_ecn: false,
+    };
+    let control = match signal {
+        Signal::Request => {
+            cx.counters.requests_sent += 1;
+            flow.asked = (session, (flow.asked.0 != session).then_some(cx.now));
+            let SendSettings { rate, mtu, .. } = *cx.settings;
+            let (number, value) = (flow.held.backlog(), rate.as_bps());
+            Control { kind: Kind::Request, number, value, mtu, ..blank }
+        }
+        Signal::Stop => {
+            cx.counters.stops_sent += 1;
+            blank
+        }
+    };
+    cx.signals.push(&control, flow.mac);
 }
 
 /// Returns true if a credit without a packet is no reason to stop them, because small packets left not long ago.

@@ -5,13 +5,15 @@ use crate::datapath::{Bulk, Released};
 use crate::host::surroundings::SendCx;
 use clearway_proto::expresspass::State;
 
-/// Asks the driver to hand a flow over to the kernel, which shall take its credits for small packets or for bulk data.
-pub(super) fn hand_over(flow: &mut SendFlow, is_small: bool, cx: &mut SendCx<'_>) {
-    let (highest, seen) = flow.arrivals.newest();
-    let session = flow.gate.session();
-    let SendFlow { key, cookie, mac: peer, ecn, .. } = *flow;
-    let ecn = ecn && !is_small;
-    flow.bulk.begin(Bulk { flow: key, is_small, session, cookie, peer, ecn, keep: 0, highest, seen }, cx);
+impl SendFlow {
+    /// Asks the driver to hand the flow over to the kernel, which shall take its credits for small packets or for bulk data.
+    pub(super) fn hand_over(&mut self, is_small: bool, cx: &mut SendCx<'_>) {
+        let (highest, seen) = self.arrivals.newest();
+        let session = self.gate.session();
+        let SendFlow { key: flow, cookie, mac: peer, ecn, .. } = *self;
+        let ecn = ecn && !is_small;
+        self.bulk.begin(Bulk { flow, is_small, session, cookie, peer, ecn, keep: 0, highest, seen }, cx);
+    }
 }
 
 /// Handles what the kernel did for a flow.
