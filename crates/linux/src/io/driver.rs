@@ -169,7 +169,7 @@ impl Driver {
             let came = self.frames.received + self.sniffer.seen + self.queue.counters.held;
             let (seen, sent, turns) = (self.seen(), self.frames.sent, self.frames.turns);
             self.load.start_round(now, Counted { came, seen, sent, turns });
-            let frames = self.frames.received;
+            let (frames, data) = (self.frames.received, self.data());
             let start = self.clock.start_ns();
             if let Some(pass) = &mut self.pass {
                 pass.tally(|passed| datapath.handle_passed(&passed, now, actions));
@@ -180,7 +180,7 @@ impl Driver {
             if self.packets(datapath, now, ready, actions)? {
                 look_at = now;
             }
-            self.load.end_round(now, self.seen() > seen, self.frames.received > frames);
+            self.load.end_round(now, self.data() > data, self.frames.received > frames);
             self.carry_out(actions);
             if ready.held {
                 self.held(datapath, now, up, actions)?;
@@ -193,6 +193,12 @@ impl Driver {
     /// Returns the number of segments that were seen or counted.
     fn seen(&self) -> u64 {
         self.sniffer.seen + self.pass.as_ref().map_or(0, Pass::counted)
+    }
+
+    /// Returns the number of segments with data that were seen or counted. A daemon that only sends sees samples of acknowledgements too,
+    /// of which none is a reason to look for more.
+    fn data(&self) -> u64 {
+        self.sniffer.data + self.pass.as_ref().map_or(0, Pass::counted)
     }
 
     /// Handles timers in their order, each at its own time if that is not long past.

@@ -99,7 +99,7 @@ impl Load {
         self.round_end = now.saturating_add(ROUND);
     }
 
-    /// Notes whether segments and frames came in a round.
+    /// Notes whether segments with data and frames came in a round.
     pub fn end_round(&mut self, now: Time, segments: bool, frames: bool) {
         self.segments_at = if segments { Some(now) } else { self.segments_at };
         self.frames_at = if frames { Some(now) } else { self.frames_at };

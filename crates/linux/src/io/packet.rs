@@ -244,8 +244,9 @@ pub(super) struct Sniffer {
     socket: OwnedFd,
     /// A second socket, which has something to read when a connection is opened from here.
     opening: Option<OwnedFd>,
-    /// Segments that were seen.
+    /// Segments that were seen, and those among them that brought data.
     pub seen: u64,
+    pub data: u64,
 }
 
 impl Sniffer {
@@ -269,7 +270,7 @@ impl Sniffer {
                 Some(open(index, EVERY_TYPE, |socket| sys::attach_filter(socket, &program))?)
             }
         };
-        Ok(Sniffer { ring, socket, opening, seen: 0 })
+        Ok(Sniffer { ring, socket, opening, seen: 0, data: 0 })
     }
 
     /// Returns the socket that has something to read as soon as a segment was seen.
@@ -291,7 +292,7 @@ impl Sniffer {
         if ready && let Some(opening) = &self.opening {
             empty(opening);
         }
-        let Sniffer { ring, socket, seen, .. } = self;
+        let Sniffer { ring, socket, seen, data, .. } = self;
         read(ring, socket.as_fd(), ready, |bytes, kind| {
             let Some((ethernet, packet)) = bytes.split_at_checked(ETHERNET_LEN) else { return };
             let Ok(header) = Segment::parse(packet) else { return };
@@ -303,7 +304,10 @@ impl Sniffer {
                 libc::PACKET_OUTGOING => {
                     segment(Direction::Outgoing, &header, Link { local: from, peer: to })
                 }
-                _ => segment(Direction::Incoming, &header, Link { local: to, peer: from }),
+                _ => {
+                    *data += u64::from(header.payload > 0);
+                    segment(Direction::Incoming, &header, Link { local: to, peer: from });
+                }
             }
         })
     }
