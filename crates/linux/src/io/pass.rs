@@ -23,7 +23,7 @@ use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
 use aya::programs::{LinkOrder, Program, TcAttachType};
 use bulk::Bulks;
 use counted::Counting;
-use hash::{PROBES, of_address, of_flow, words};
+use hash::{PROBES, of_address, of_flow};
 use memory::{FLOWS, HOSTS, HostPlace, Table};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
@@ -290,7 +290,7 @@ impl Pass {
     fn new_place(&mut self, to: IpAddr) {
         let Some(at) = self.free_place(to) else { return };
         let place = &self.shared.table().hosts[at];
-        write_address(place, to);
+        hash::write(&place.address, to);
         place.allowance.store(0, Relaxed);
         place.takes.store(0, Relaxed);
         let Counts { packets, payload, wire, added } = Counts::of(place);
@@ -459,10 +459,6 @@ fn own_folder(folder: &Path) -> Result<Option<PathBuf>, String> {
         },
     )?;
     Ok(Some(folder))
-}
-
-fn write_address(place: &HostPlace, address: IpAddr) {
-    place.address.iter().zip(words(address)).for_each(|(to, word)| to.store(word, Relaxed));
 }
 
 /// Returns the first place that a host may have.

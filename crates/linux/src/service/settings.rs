@@ -127,7 +127,7 @@ declare! {
         queue: u32 = "7" in "0" to "65535" from "our choice";
         /// What becomes of the offloads TSO, GSO, GRO and LRO that are on: "off" switches them off and on again at the end, since they join packets that credits count one by one; "keep" leaves them.
         offloads: Offloads = "off" from "our choice: one credit releases one packet";
-        /// The packets that leave in the kernel, which needs CAP_BPF, CAP_PERFMON and a file system of BPF: with "auto" small ones for which credits have left enough over, or the log tells why they can't; with "bulk" bulk data too, which waits in its sockets (Linux 6.6, and control frames over Ethernet); with "off" none.
+        /// The packets that leave in the kernel, which needs CAP_BPF, CAP_PERFMON and a file system of BPF: with "auto" small ones for which credits have left enough over, whose credits the kernel takes too (Linux 6.6, and control frames over Ethernet), or the log tells why they can't; with "bulk" bulk data too, which waits in its sockets (Linux 6.6, and control frames over Ethernet); with "off" none.
         kernel_path: KernelPath = "auto" from "our choice: a packet that is held costs 30 us on each host";
         /// The way in which requests, credits and their answers travel: "ethernet" straight over Ethernet, within one segment; "udp" in UDP datagrams, which routers forward. All hosts and switches of a network need the same.
         control: ControlCarrier = "ethernet" from "ExpressPass sec. 3.1: credits of 84 bytes";

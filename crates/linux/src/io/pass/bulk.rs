@@ -8,7 +8,7 @@ mod programs;
 #[cfg(test)]
 mod tests;
 
-use super::hash::{PROBES, mixed, ports, words};
+use super::hash::{self, PROBES, mixed, ports, words};
 use super::memory::{self, BULK, BULKS, BulkPlace, KEPT, SMALL};
 
 use crate::datapath::{Bulk, Released};
@@ -262,11 +262,8 @@ fn forget(place: &BulkPlace) {
 
 /// Writes a flow into a place that no flow has, with all that the kernel counts at zero.
 fn name(place: &BulkPlace, flow: &FlowKey) {
-    let write = |to: &[std::sync::atomic::AtomicU32; 4], address: IpAddr| {
-        to.iter().zip(words(address)).for_each(|(to, word)| to.store(word, Relaxed));
-    };
-    write(&place.source, flow.source);
-    write(&place.destination, flow.destination);
+    hash::write(&place.source, flow.source);
+    hash::write(&place.destination, flow.destination);
     place.ports.store(ports(flow), Relaxed);
     for counter in
         [&place.is_on, &place.heard, &place.sends, &place.came, &place.taken, &place.stamped, &place.added]

@@ -6,16 +6,14 @@
 #[cfg(test)]
 mod tests;
 
-use super::hash::{PROBES, of_flow, ports, words};
+use super::hash::{self, PROBES, of_flow, ports};
 use super::memory::{COUNTED, Counted, CountedPlace, Table};
 use crate::datapath::Small;
 use crate::io::shared::Shared;
 use crate::wire::FlowKey;
 use aya::programs::ProgramFd;
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// The looks at all places without a packet after which a flow gives its place to another one: a second.
@@ -154,11 +152,8 @@ fn counts(place: &CountedPlace) -> (u64, u64, u64) {
 
 /// Writes the addresses and ports of a flow into a place.
 fn write(place: &CountedPlace, key: &FlowKey) {
-    let address = |to: &[AtomicU32; 4], address: IpAddr| {
-        to.iter().zip(words(address)).for_each(|(to, word)| to.store(word, Relaxed));
-    };
-    address(&place.source, key.source);
-    address(&place.destination, key.destination);
+    hash::write(&place.source, key.source);
+    hash::write(&place.destination, key.destination);
     place.ports.store(ports(key), Relaxed);
 }
 

@@ -2,6 +2,8 @@
 
 use crate::wire::FlowKey;
 use std::net::IpAddr;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The places, one after the other, of which a host or a flow takes a free one. The programs look at as many.
 pub(super) const PROBES: usize = 4;
@@ -15,6 +17,11 @@ pub(super) fn words(address: IpAddr) -> [u32; 4] {
     }
     let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     [word(0), word(4), word(8), word(12)]
+}
+
+/// Writes an address into a table that a program reads.
+pub(super) fn write(to: &[AtomicU32; 4], address: IpAddr) {
+    to.iter().zip(words(address)).for_each(|(to, word)| to.store(word, Relaxed));
 }
 
 /// The hash of the program.

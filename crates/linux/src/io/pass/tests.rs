@@ -1,5 +1,6 @@
 //! The daemon's side of the table, with the program of the kernel played by a function.
 
+use super::hash::words;
 use super::*;
 use crate::wire::{Dscp, Ecn, FlowKey, TcpFlags};
 use proptest::prelude::*;

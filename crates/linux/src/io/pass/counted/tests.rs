@@ -1,10 +1,12 @@
 //! The daemon's side of the table, with the program of the kernel played by a function.
 
 use super::*;
+use crate::io::pass::hash::words;
 use crate::io::pass::memory::Table;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::AtomicU32;
 
 fn counting() -> (Shared<Table>, Counting) {
     (Shared::anonymous(), Counting::over(Shared::anonymous(), None))
