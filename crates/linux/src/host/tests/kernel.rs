@@ -282,6 +282,33 @@ fn of_many_flows_without_a_credit_for_2_ms_some_ask_anew_at_once_and_the_others_
 }
 
 #[test]
+fn a_large_packet_asks_anew_after_4_ms_without_a_credit_where_the_kernel_took_the_last_one() {
+    let mut net = net(1538);
+    let place = open_idle(&mut net, 1)[0];
+    send_often(&mut net, place, 100, us(100), ms(20));
+    // This packet leaves by a credit, so that credits are not seldom.
+    while net.nodes[0].kernel.pass(address(1), 10, 84) {}
+    net.hold(0, place, ACK, 400);
+    while !net.nodes[0].held.is_empty() {
+        net.run_for(us(10));
+    }
+    // The kernel takes the next one, of which the daemon hears.
+    let (small, start) = (net.nodes[0].bulks.small, net.now);
+    while net.nodes[0].bulks.small == small {
+        send_often(&mut net, place, 100, us(100), us(100));
+    }
+    assert!(net.now < start + ms(2), "the flow's timer has not run out");
+    net.inject(0, &[]);
+    net.way.loss = 1.0;
+    let asked = net.frames(0, Kind::Request);
+    net.hold(0, place, ACK, 1448);
+    net.run_for(us(3_500));
+    assert_eq!(net.frames(0, Kind::Request), asked);
+    net.run_for(ms(1));
+    assert_eq!(net.frames(0, Kind::Request), asked + 1);
+}
+
+#[test]
 fn small_packets_that_were_counted_count_as_if_each_one_had_been_seen() {
     let ends = [false, true].map(|is_counted| {
         let mut net = net(6152);
