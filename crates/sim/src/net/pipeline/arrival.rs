@@ -43,18 +43,18 @@ pub fn hand_aside(net: &mut Network, port: PortId, id: PacketId) {
     hand(net, port, id);
 }
 
+/// As [`deferred::hand_late`], for packets that no tables forward.
+#[inline(never)]
+fn hand_late_aside(net: &mut Network, port: PortId, id: PacketId) {
+    deferred::hand_late(net, port, id);
+}
+
 /// Hands a packet to a port that looks at it first: its link is down, flow control wants something of it, a mechanism votes, a
 /// trace covers it, or the port is served late.
 #[inline(never)]
 fn hand_where_looked_at(net: &mut Network, port: PortId, id: PacketId) {
     if deferred::is_deferred(&net.ports[port]) {
-        deferred::settle_if_due(net, port, net.agenda.now);
-        let out = &net.ports[port];
-        // A wake-up that is due now is for packets that have left.
-        if out.waiting == 0 && out.busy_until <= net.agenda.now {
-            return transmit(net, port, id);
-        }
-        return join(net, port, id);
+        return hand_late_aside(net, port, id);
     }
     // Where not all packets come here, a mechanism sees this one, and nothing else does.
     let out = &net.ports[port];
@@ -146,7 +146,7 @@ fn join_memory<M: AdmissionRule>(net: &mut Network, port: PortId, id: PacketId) 
 /// There is no room for a packet. A port that trims may cut it, or another one in its place. Else the port's mechanism has a
 /// second vote, and a packet that it changes is tried once more.
 #[inline(never)]
-fn refuse<M: AdmissionRule>(net: &mut Network, port: PortId, id: PacketId) {
+pub(super) fn refuse<M: AdmissionRule>(net: &mut Network, port: PortId, id: PacketId) {
     if net.ports[port].special.trims() {
         let trimmed = make_room::<M>(net, port, id);
         trimmed.back.into_iter().flatten().for_each(|(by, id)| hand_aside(net, by, id));

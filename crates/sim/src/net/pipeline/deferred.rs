@@ -11,14 +11,15 @@
 //! network has to know it before a packet can arrive there ([`settle_exits`]). When ports wake depends on none of these looks, so
 //! that the number of events doesn't either.
 
-use super::departure::put_on_link;
-use super::pick::{Next, pick};
-use super::rules::Trimming;
-use crate::engine::{TICK, prefetch_lines};
+use super::admit::admit;
+use super::arrival::refuse;
+use super::rules::WithoutControl;
+use crate::engine::{EventKind, TICK, prefetch_lines};
 use crate::fast_paths::tests_forbid;
-use crate::ids::Id;
+use crate::ids::{Id, PacketId};
 use crate::net::network::Network;
 use crate::net::port::Port;
+use clearway_proto::Kind;
 use clearway_topology::PortId;
 use clearway_units::Time;
 
@@ -46,23 +47,72 @@ pub fn serve_deferred(net: &mut Network, port: PortId) {
     }
 }
 
+/// Hands a packet to a port that is served late: it goes on the link at once if, after all that was due before this instant, the
+/// link is free and nothing waits. Else it waits: a wake-up that is due now is for packets that have left.
+#[inline(always)]
+pub fn hand_late(net: &mut Network, port: PortId, id: PacketId) {
+    let now = net.agenda.now;
+    loop {
+        let out = &net.ports[port];
+        if out.busy_until > now {
+            break;
+        }
+        if out.waiting == 0 {
+            return put_on_link_late(net, port, id, now);
+        }
+        if out.busy_until == now {
+            break;
+        }
+        send_first(net, port);
+    }
+    if !admit::<WithoutControl>(net, port, id).has_room {
+        refuse::<WithoutControl>(net, port, id);
+    }
+}
+
 /// Lets a port that is served late send what it sends before `until`.
 #[inline(never)]
 fn settle(net: &mut Network, port: PortId, until: Time) {
-    let now = net.agenda.now;
     while net.ports[port].waiting > 0 && net.ports[port].busy_until < until {
-        // A packet joins a queue of a link that is busy until that time or later, so that all that waits had come by then.
-        let start = net.ports[port].busy_until;
-        net.agenda.now = start;
-        let Next::Data(id) = pick::<Trimming>(net, port) else { unreachable!("some class of data waits") };
-        // The next one came long ago. It is fetched while this one leaves.
-        let class = net.slab[id].class;
-        if let Some(next) = net.queues.nth(net.ports[port].queues, class.index()).queue.head() {
-            prefetch_lines(net.slab.address(next), 1);
-        }
-        put_on_link(net, port, id, start);
+        send_first(net, port);
     }
-    net.agenda.now = now;
+}
+
+/// Sends the packet whose turn it was when the link of a port that is served late became free. A packet joins a queue of a link
+/// that is busy until that time or later, so that all that waits had come by then.
+#[inline(always)]
+fn send_first(net: &mut Network, port: PortId) {
+    let out = &mut net.ports[port];
+    let start = out.busy_until;
+    let waits = |class| net.queues.nth(out.queues, Id::index(class)).queue.packets() > 0;
+    let class = net.arbiter.first(false, waits).expect("some class of data waits");
+    let queue = net.queues.nth_mut(out.queues, class.index());
+    let id = queue.queue.head().expect("a packet of the class waits");
+    let routed = &mut net.slab[id];
+    queue.queue.pop_head(routed, start);
+    queue.mark_leaving(&mut routed.packet);
+    out.waiting -= 1;
+    // The next one came long ago. It is fetched while this one leaves; where there is none, this one is asked for again, which
+    // costs less than a branch whose way nobody can guess.
+    prefetch_lines(net.slab.address(queue.queue.head().unwrap_or(id)), 1);
+    put_on_link_late(net, port, id, start);
+}
+
+/// Puts a packet on the link of a port that is served late, at `start`. Of what is looked at elsewhere when packets depart, such
+/// a port has nothing but another block or part of the network to which its link may lead, and the packet of data that it sends.
+#[inline(always)]
+fn put_on_link_late(net: &mut Network, port: PortId, id: PacketId, start: Time) {
+    let (out, routed) = (&mut net.ports[port], &net.slab[id]);
+    let arrival = out.start_frame(routed.packet.wire.into(), start);
+    out.counted.add(&routed.packet);
+    net.launched += 1;
+    if routed.packet.kind() == Kind::Data {
+        net.trims.send(port, routed.class, routed.packet.wire, out.busy_until);
+    }
+    match out.special.leads_to {
+        None => net.agenda.at_port(port, arrival, EventKind::Arrive(id)),
+        Some(away) => net.hand_over(away, port, arrival, id),
+    }
 }
 
 /// Lets all ports that are served late send what they send before `until`, before somebody looks at them.
