@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 /// The rules of a class of data at a port, with the count of the packets marked.
 #[derive(Serialize, Deserialize)]
 pub struct Admission {
+    /// The bytes of a queue up to which a packet that joins it, and one that left it, surely gets no mark.
+    unmarked: [u64; 2],
     /// The most bytes on the wire that may wait.
     limit_bytes: u64,
     /// The most packets that may wait.
@@ -31,16 +33,10 @@ pub struct Length {
 /// A rule by which packets are marked.
 #[derive(Serialize, Deserialize)]
 enum Marker {
-    Step {
-        bytes: StepMarker,
-        packets: u32,
-    },
-    /// Marks at random where more than `above` bytes wait.
-    Red {
-        at: MarkAt,
-        above: u64,
-        red: Box<Red>,
-    },
+    /// Marks above a length.
+    Step { bytes: StepMarker, packets: u32 },
+    /// Marks at random.
+    Red(Box<Red>),
 }
 
 /// Marks at random between two thresholds.
@@ -48,6 +44,18 @@ enum Marker {
 struct Red {
     marker: RedMarker,
     rng: Rng,
+}
+
+impl Marker {
+    /// Returns the bytes of a queue up to which there is surely no mark.
+    fn unmarked(&self) -> u64 {
+        match self {
+            Marker::Step { bytes, packets: u32::MAX } => bytes.threshold,
+            // Only an empty queue surely has too few packets.
+            Marker::Step { .. } => 0,
+            Marker::Red(red) => red.marker.k_min(),
+        }
+    }
 }
 
 impl Admission {
@@ -58,10 +66,8 @@ impl Admission {
                 bytes: StepMarker { threshold, at: marking.at },
                 packets,
             };
-            let red = |marker: RedMarker| Marker::Red {
-                at: marking.at,
-                above: marker.k_min(),
-                red: Box::new(Red { marker, rng: Rng::stream(0, Entity::Port, 0) }),
+            let red = |marker: RedMarker| {
+                Marker::Red(Box::new(Red { marker, rng: Rng::stream(0, Entity::Port, 0) }))
             };
             match marking.threshold {
                 Threshold::Fixed(Amount { bytes, packets }) => step(bytes.get(), packets),
@@ -73,7 +79,12 @@ impl Admission {
                 Threshold::Between(min, max) => red(RedMarker::between(min, max)),
             }
         });
+        let mut unmarked = [u64::MAX; 2];
+        if let (Some(marking), Some(marker)) = (class.marking, &marker) {
+            unmarked[marking.at as usize] = marker.unmarked();
+        }
         Admission {
+            unmarked,
             limit_bytes: class.limit.bytes.get(),
             limit_packets: class.limit.packets,
             marker,
@@ -83,7 +94,7 @@ impl Admission {
 
     /// Gives a queue that marks at random a stream of its own.
     pub fn seed(&mut self, stream: impl FnOnce() -> Rng) {
-        if let Some(Marker::Red { red, .. }) = &mut self.marker {
+        if let Some(Marker::Red(red)) = &mut self.marker {
             red.rng = stream();
         }
     }
@@ -109,15 +120,19 @@ impl Admission {
     /// Marks a packet that is about to join a queue of this length, or that just left one, if it is too long.
     #[inline(always)]
     pub fn mark(&mut self, packet: &mut Packet, at: MarkAt, queue: Length) {
-        let Some(marker) = &mut self.marker else { return };
-        let marks = match marker {
-            Marker::Step { bytes, packets } => {
-                bytes.at == at && (bytes.marks(queue.bytes) || queue.packets > *packets)
-            }
-            // Most queues are short, so their marker need not be fetched.
-            Marker::Red { at: of, above, red } => {
-                *of == at && queue.bytes > *above && red.marker.marks(queue.bytes, || red.rng.unit())
-            }
+        // Most queues are short, so this one branch tells that no mark is due, whatever the rule is.
+        if queue.bytes > self.unmarked[at as usize] {
+            self.mark_where_long(packet, queue);
+        }
+    }
+
+    /// As [`Admission::mark`], at the moment at which the rule compares.
+    #[inline(never)]
+    fn mark_where_long(&mut self, packet: &mut Packet, queue: Length) {
+        let marks = match &mut self.marker {
+            None => false,
+            Some(Marker::Step { bytes, packets }) => bytes.marks(queue.bytes) || queue.packets > *packets,
+            Some(Marker::Red(red)) => red.marker.marks(queue.bytes, || red.rng.unit()),
         };
         if marks && packet.flags.has(Flags::ECN_CAPABLE) {
             packet.flags.set(Flags::ECN_CE);

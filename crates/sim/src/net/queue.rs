@@ -82,17 +82,16 @@ impl Queue {
     #[inline]
     pub fn push(&mut self, slab: &mut Slab, id: PacketId, now: Time) {
         self.account(now);
+        // Of a queue that was empty the packet itself stands for the last one, since nobody can guess whether it was.
+        slab[self.tail.unwrap_or(id)].next = Some(id);
+        self.head = self.head.or(Some(id));
+        self.tail = Some(id);
         let routed = &mut slab[id];
         routed.next = None;
         self.met += self.bytes;
         self.bytes += routed.packet.wire as u64;
         self.packets += 1;
         self.bytes_max = self.bytes_max.max(self.bytes);
-        match self.tail {
-            Some(tail) => slab[tail].next = Some(id),
-            None => self.head = Some(id),
-        }
-        self.tail = Some(id);
     }
 
     /// Takes the first packet, if any waits.
@@ -108,9 +107,7 @@ impl Queue {
     pub fn pop_head(&mut self, routed: &RoutedPacket, now: Time) {
         self.account(now);
         self.head = routed.next;
-        if self.head.is_none() {
-            self.tail = None;
-        }
+        self.tail = self.head.and(self.tail);
         self.packets -= 1;
         self.bytes -= routed.packet.wire as u64;
     }

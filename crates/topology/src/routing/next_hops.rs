@@ -192,7 +192,7 @@ impl NextHops {
 
     /// Returns the next hop of a packet from a switch to a host that was announced. `pick` says which of so many next hops of equal
     /// cost it takes: [`pick`](super::pick) by a hash, or [`NextHops::digit`].
-    #[inline]
+    #[inline(always)]
     pub fn next(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> NextHop {
         let cell = match self.cell(at, to) {
             Ok(cell) => cell,

@@ -18,7 +18,7 @@ use crate::engine::{EventKind, TICK, prefetch_lines};
 use crate::fast_paths::tests_forbid;
 use crate::ids::{Id, PacketId};
 use crate::net::network::Network;
-use crate::net::port::Port;
+use crate::net::port::{Away, Port};
 use clearway_proto::Kind;
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -52,22 +52,22 @@ pub fn serve_deferred(net: &mut Network, port: PortId) {
 #[inline(always)]
 pub fn hand_late(net: &mut Network, port: PortId, id: PacketId) {
     let now = net.agenda.now;
-    loop {
+    if net.ports[port].busy_until <= now {
+        settle_if_due(net, port, now);
         let out = &net.ports[port];
-        if out.busy_until > now {
-            break;
+        if out.waiting == 0 && out.busy_until <= now {
+            return send_at_once(net, port, id);
         }
-        if out.waiting == 0 {
-            return put_on_link_late(net, port, id, now);
-        }
-        if out.busy_until == now {
-            break;
-        }
-        send_first(net, port);
     }
     if !admit::<WithoutControl>(net, port, id).has_room {
         refuse::<WithoutControl>(net, port, id);
     }
+}
+
+/// Sends a packet that came to a port that is served late, whose link is free and where nothing waits.
+#[inline(never)]
+fn send_at_once(net: &mut Network, port: PortId, id: PacketId) {
+    put_on_link_late(net, port, id, net.agenda.now);
 }
 
 /// Lets a port that is served late send what it sends before `until`.
@@ -111,6 +111,7 @@ fn put_on_link_late(net: &mut Network, port: PortId, id: PacketId, start: Time) 
     }
     match out.special.leads_to {
         None => net.agenda.at_port(port, arrival, EventKind::Arrive(id)),
+        Some(Away::Block(block)) => net.schedule_at(block, port, arrival, EventKind::Arrive(id)),
         Some(away) => net.hand_over(away, port, arrival, id),
     }
 }
