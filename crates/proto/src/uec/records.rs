@@ -52,6 +52,10 @@ pub struct Records {
     lost: u32,
     /// The place of the first of them.
     first_lost: u32,
+    /// The number of the first packet of the map of arrived packets that was taken last.
+    taken_from: u32,
+    /// That map, in which bit `n` belongs to the packet with the number `taken_from + n`.
+    taken: u64,
 }
 
 impl Records {
@@ -118,6 +122,17 @@ impl Records {
     pub fn place(&self, psn: u32) -> Option<usize> {
         let place = psn.wrapping_sub(self.base) as usize;
         (place < self.ring.len()).then_some(place)
+    }
+
+    /// Takes a map of arrived packets, the first of which has the number `from`. Returns the map of those among them that were not in
+    /// the one before, which are few where an acknowledgement follows another: the others have been taken.
+    #[inline]
+    pub fn news(&mut self, from: u32, map: u64) -> u64 {
+        let ahead = from.wrapping_sub(self.taken_from);
+        let behind = ahead.wrapping_neg();
+        let taken = self.taken.checked_shr(ahead).or(self.taken.checked_shl(behind)).unwrap_or(0);
+        (self.taken_from, self.taken) = (from, map);
+        map & !taken
     }
 
     /// Returns the number of the packet at a place.

@@ -233,7 +233,7 @@ impl Sender {
                 self.leave(was, payload);
             }
         }
-        let mut map = map;
+        let mut map = self.records.news(from, map);
         while map != 0 {
             let psn = from.wrapping_add(map.trailing_zeros());
             map &= map - 1;
