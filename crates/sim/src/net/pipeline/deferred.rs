@@ -11,7 +11,6 @@
 //! network has to know it before a packet can arrive there ([`settle_exits`]). When ports wake depends on none of these looks, so
 //! that the number of events doesn't either.
 
-use super::admit::admit;
 use super::arrival::refuse;
 use super::rules::WithoutControl;
 use crate::engine::{EventKind, TICK, prefetch_lines};
@@ -40,7 +39,7 @@ pub fn wake_for_queues(net: &mut Network, port: PortId, due: Time) {
 /// A port that is served late wakes.
 #[inline(never)]
 pub fn serve_deferred(net: &mut Network, port: PortId) {
-    settle(net, port, net.agenda.now + TICK);
+    settle_if_due(net, port, net.agenda.now + TICK);
     let out = &net.ports[port];
     if out.waiting > 0 {
         wake_for_queues(net, port, out.busy_until);
@@ -59,9 +58,23 @@ pub fn hand_late(net: &mut Network, port: PortId, id: PacketId) {
             return send_at_once(net, port, id);
         }
     }
-    if !admit::<WithoutControl>(net, port, id).has_room {
-        refuse::<WithoutControl>(net, port, id);
+    join_late(net, port, id);
+}
+
+/// Puts a packet into the queue of its class at a port that is served late, whose link is busy until this instant or later. As
+/// [`join`](super::arrival::join), without what such a port never has: a NIC, shared memory or flow control.
+#[inline(always)]
+fn join_late(net: &mut Network, port: PortId, id: PacketId) {
+    let (out, routed) = (&mut net.ports[port], &mut net.slab[id]);
+    let queue = net.queues.nth_mut(out.queues, routed.class.index());
+    if !queue.has_room(routed.packet.wire.into()) {
+        return refuse::<WithoutControl>(net, port, id);
     }
+    queue.mark_joining(&mut routed.packet);
+    queue.queue.push(&mut net.slab, id, net.agenda.now);
+    out.waiting += 1;
+    let at = out.busy_until + out.delay;
+    net.arm(port, at);
 }
 
 /// Sends a packet that came to a port that is served late, whose link is free and where nothing waits.
@@ -70,12 +83,22 @@ fn send_at_once(net: &mut Network, port: PortId, id: PacketId) {
     put_on_link_late(net, port, id, net.agenda.now);
 }
 
-/// Lets a port that is served late send what it sends before `until`.
+/// Lets a port that is served late send what it sends before `until`, where that is at least one packet.
 #[inline(never)]
 fn settle(net: &mut Network, port: PortId, until: Time) {
-    while net.ports[port].waiting > 0 && net.ports[port].busy_until < until {
+    loop {
         send_first(net, port);
+        if !is_due(&net.ports[port], until) {
+            return;
+        }
     }
+}
+
+/// Returns whether a port that is served late has sent something before `until` that still stands in its queues.
+#[inline(always)]
+fn is_due(out: &Port, until: Time) -> bool {
+    // One branch instead of two, each of which nobody can guess.
+    (out.waiting > 0) & (out.busy_until < until)
 }
 
 /// Sends the packet whose turn it was when the link of a port that is served late became free. A packet joins a queue of a link
@@ -109,10 +132,12 @@ fn put_on_link_late(net: &mut Network, port: PortId, id: PacketId, start: Time) 
     if routed.packet.kind() == Kind::Data {
         net.trims.send(port, routed.class, routed.packet.wire, out.busy_until);
     }
-    match out.special.leads_to {
-        None => net.agenda.at_port(port, arrival, EventKind::Arrive(id)),
-        Some(Away::Block(block)) => net.schedule_at(block, port, arrival, EventKind::Arrive(id)),
-        Some(away) => net.hand_over(away, port, arrival, id),
+    let Some(away) = out.special.leads_to else {
+        return net.agenda.at_port(port, arrival, EventKind::Arrive(id));
+    };
+    match away {
+        Away::Block(block) => net.schedule_at(block, port, arrival, EventKind::Arrive(id)),
+        Away::Part(_) => net.hand_over(away, port, arrival, id),
     }
 }
 
@@ -151,8 +176,7 @@ fn settle_if_deferred(net: &mut Network, port: PortId, until: Time) {
 /// As [`settle`], with a look at whether anything is due before that costs a call.
 #[inline(always)]
 pub fn settle_if_due(net: &mut Network, port: PortId, until: Time) {
-    let out = &net.ports[port];
-    if out.waiting > 0 && out.busy_until < until {
+    if is_due(&net.ports[port], until) {
         settle(net, port, until);
     }
 }
