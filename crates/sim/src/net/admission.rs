@@ -1,7 +1,7 @@
 //! The rules of a class of data at a port: how long its queue may grow, and which packets get a mark.
 
 use crate::model::{Amount, Class, Threshold, by_rate};
-use clearway_proto::port::{MarkAt, RedMarker, StepMarker};
+use clearway_proto::port::{MarkAt, RedMarker};
 use clearway_proto::{Entity, Flags, Framing, Packet, Rng};
 use clearway_units::Rate;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,17 @@ pub struct Admission {
     marker: Option<Marker>,
     /// The number of packets marked.
     marks: u64,
+    /// The last packet of the class that the port sent, where a queue of it trims.
+    sent: LastSent,
+}
+
+/// The packet of a class that a port sent last, in the cache line that each packet of the class touches as it leaves.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+struct LastSent {
+    /// The number of packets of any kind that the port has sent with it, without all but the lowest 32 bits.
+    number: u32,
+    /// Its size on the wire.
+    wire: u16,
 }
 
 /// The length of a queue.
@@ -34,7 +45,7 @@ pub struct Length {
 #[derive(Serialize, Deserialize)]
 enum Marker {
     /// Marks above a length.
-    Step { bytes: StepMarker, packets: u32 },
+    Step { bytes: u64, packets: u32 },
     /// Marks at random.
     Red(Box<Red>),
 }
@@ -50,7 +61,7 @@ impl Marker {
     /// Returns the bytes of a queue up to which there is surely no mark.
     fn unmarked(&self) -> u64 {
         match self {
-            Marker::Step { bytes, packets: u32::MAX } => bytes.threshold,
+            Marker::Step { bytes, packets: u32::MAX } => *bytes,
             // Only an empty queue surely has too few packets.
             Marker::Step { .. } => 0,
             Marker::Red(red) => red.marker.k_min(),
@@ -62,18 +73,14 @@ impl Admission {
     /// Returns the rules of `class` at a port of `rate`.
     pub fn new(class: &Class, rate: Rate, framing: Framing) -> Admission {
         let marker = class.marking.map(|marking| {
-            let step = |threshold, packets| Marker::Step {
-                bytes: StepMarker { threshold, at: marking.at },
-                packets,
-            };
             let red = |marker: RedMarker| {
                 Marker::Red(Box::new(Red { marker, rng: Rng::stream(0, Entity::Port, 0) }))
             };
             match marking.threshold {
-                Threshold::Fixed(Amount { bytes, packets }) => step(bytes.get(), packets),
+                Threshold::Fixed(Amount { bytes, packets }) => Marker::Step { bytes: bytes.get(), packets },
                 Threshold::ByRate => {
                     let Amount { bytes, packets } = by_rate(rate, class.limit, framing);
-                    step(bytes.get(), packets)
+                    Marker::Step { bytes: bytes.get(), packets }
                 }
                 Threshold::Red(config) => red(RedMarker::new(&config, rate)),
                 Threshold::Between(min, max) => red(RedMarker::between(min, max)),
@@ -89,6 +96,7 @@ impl Admission {
             limit_packets: class.limit.packets,
             marker,
             marks: 0,
+            sent: LastSent::default(),
         }
     }
 
@@ -104,6 +112,18 @@ impl Admission {
     pub fn set_apart(&mut self, bytes: u64) {
         self.limit_bytes = self.limit_bytes.saturating_sub(bytes);
         self.limit_packets -= 1;
+    }
+
+    /// A packet of data of this class leaves a port that trims, which has sent so many packets with it.
+    #[inline(always)]
+    pub fn send(&mut self, wire: u16, packets: u64) {
+        self.sent = LastSent { number: packets as u32, wire };
+    }
+
+    /// Returns the size on the wire of the last packet of this class that a port sent, if none has left it since: it has sent so
+    /// many.
+    pub fn last_sent(&self, packets: u64) -> Option<u16> {
+        (self.sent.number == packets as u32).then_some(self.sent.wire)
     }
 
     /// Returns the number of packets marked.
@@ -131,7 +151,7 @@ impl Admission {
     fn mark_where_long(&mut self, packet: &mut Packet, queue: Length) {
         let marks = match &mut self.marker {
             None => false,
-            Some(Marker::Step { bytes, packets }) => bytes.marks(queue.bytes) || queue.packets > *packets,
+            Some(Marker::Step { bytes, packets }) => queue.bytes > *bytes || queue.packets > *packets,
             Some(Marker::Red(red)) => red.marker.marks(queue.bytes, || red.rng.unit()),
         };
         if marks && packet.flags.has(Flags::ECN_CAPABLE) {
@@ -188,6 +208,16 @@ mod tests {
         admission.mark(&mut packet, MarkAt::Enqueue, Length { packets: 9, bytes: 9_000 });
         assert!(!packet.flags.has(Flags::ECN_CE));
         assert_eq!(admission.marks(), 0);
+    }
+
+    #[test]
+    fn the_last_packet_of_a_class_is_known_until_the_port_sends_another_one_of_any_class() {
+        let mut admission = admission(Amount::UNLIMITED, Amount::UNLIMITED);
+        let sent = u64::from(u32::MAX);
+        admission.send(1_538, sent);
+        assert_eq!([sent, sent + 1].map(|packets| admission.last_sent(packets)), [Some(1_538), None]);
+        admission.send(84, sent + 2);
+        assert_eq!([sent, sent + 2].map(|packets| admission.last_sent(packets)), [None, Some(84)]);
     }
 
     #[test]

@@ -130,7 +130,8 @@ fn put_on_link_late(net: &mut Network, port: PortId, id: PacketId, start: Time) 
     out.counted.add(&routed.packet);
     net.launched += 1;
     if routed.packet.kind() == Kind::Data {
-        net.trims.send(port, routed.class, routed.packet.wire, out.busy_until);
+        let queue = net.queues.nth_mut(out.queues, routed.class.index());
+        queue.admission.send(routed.packet.wire, out.counted.packets);
     }
     let Some(away) = out.special.leads_to else {
         return net.agenda.at_port(port, arrival, EventKind::Arrive(id));
