@@ -44,12 +44,8 @@ pub struct Records {
     offset: u64,
     /// The offset after the last byte that was ever sent.
     end: u64,
-    /// The number of packets of data that are flying.
-    flying: u32,
-    /// The number of pull requests that are on their way.
-    asking: u32,
-    /// The number of packets that are lost.
-    lost: u32,
+    /// The numbers of packets by their states; of those that have arrived it means nothing.
+    counts: [u32; 4],
     /// The place of the first of them.
     first_lost: u32,
     /// The number of the first packet of the map of arrived packets that was taken last.
@@ -95,27 +91,27 @@ impl Records {
 
     /// Returns the number of packets of data that are on their way.
     pub fn flying(&self) -> u32 {
-        self.flying
+        self.counts[State::Flying as usize]
     }
 
     /// Returns true if something is on its way of which the receiver is to tell.
     pub fn awaits(&self) -> bool {
-        self.flying + self.asking > 0
+        self.flying() > 0 || self.asks()
     }
 
     /// Returns true if a pull request is on its way.
     pub fn asks(&self) -> bool {
-        self.asking > 0
+        self.counts[State::Asking as usize] > 0
     }
 
     /// Returns the number of packets that are lost.
     pub fn lost(&self) -> u32 {
-        self.lost
+        self.counts[State::Lost as usize]
     }
 
     /// Returns the place of the first packet that is lost.
     pub fn first_lost(&self) -> Option<usize> {
-        (self.lost > 0).then_some(self.first_lost as usize)
+        (self.lost() > 0).then_some(self.first_lost as usize)
     }
 
     /// Returns the place of the packet with this number, if it has a record.
@@ -173,9 +169,9 @@ impl Records {
         let record = &mut self.ring[place];
         debug_assert!(record.state == State::Flying, "only data on its way gets lost");
         record.state = State::Lost;
-        self.flying -= 1;
-        self.first_lost = if self.lost == 0 { place as u32 } else { self.first_lost.min(place as u32) };
-        self.lost += 1;
+        self.first_lost = if self.lost() == 0 { place as u32 } else { self.first_lost.min(place as u32) };
+        self.note(State::Flying, -1);
+        self.note(State::Lost, 1);
     }
 
     /// Records that the packet at a place was sent again, and is flying.
@@ -223,7 +219,7 @@ impl Records {
         self.base = self.base.wrapping_add(1);
         self.offset += u64::from(payload);
         self.note(first.state, -1);
-        if first.state == State::Lost && self.lost > 0 {
+        if first.state == State::Lost && self.lost() > 0 {
             let lost = self.ring.iter().position(|record| record.state == State::Lost);
             self.first_lost = lost.expect("some packet is lost") as u32;
         } else {
@@ -234,18 +230,14 @@ impl Records {
 
     /// Counts one packet more or less of a state.
     fn note(&mut self, state: State, by: i32) {
-        let count = match state {
-            State::Flying => &mut self.flying,
-            State::Asking => &mut self.asking,
-            State::Lost => &mut self.lost,
-            State::Arrived => return,
-        };
+        // Not by names, of which a jump would remain.
+        let count = &mut self.counts[state as usize];
         *count = count.wrapping_add_signed(by);
     }
 
     /// Looks for the first packet that is lost, after the one at a place no longer is.
     fn find_lost(&mut self, place: usize) {
-        if self.lost > 0 && self.first_lost as usize == place {
+        if self.lost() > 0 && self.first_lost as usize == place {
             let rest = self.ring.range(place..).position(|record| record.state == State::Lost);
             self.first_lost = (place + rest.expect("some packet is lost")) as u32;
         }

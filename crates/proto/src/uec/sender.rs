@@ -229,7 +229,9 @@ impl Sender {
         let before = next.wrapping_sub(self.records.base()) as usize;
         let before = if before <= self.records.len() { before } else { 0 };
         for _ in 0..before {
-            if let Some((was, payload)) = self.records.pop() {
+            if let Some((was, payload)) = self.records.pop()
+                && was != State::Flying
+            {
                 self.leave(was, payload);
             }
         }
@@ -241,7 +243,9 @@ impl Sender {
                 && self.records.get(place).1 != State::Arrived
             {
                 let was = self.records.arrive(place);
-                self.leave(was, self.records.bytes(place).1);
+                if was != State::Flying {
+                    self.leave(was, self.records.bytes(place).1);
+                }
             }
         }
         self.records.drop_arrived();
@@ -250,7 +254,9 @@ impl Sender {
         }
     }
 
-    /// A packet of so much payload has arrived, of which this was known before.
+    /// A packet of so much payload has arrived, of which this was known before. Of one on its way nothing else is to be noted, as
+    /// most are.
+    #[inline(never)]
     fn leave(&mut self, was: State, payload: u32) {
         match was {
             State::Lost => {
