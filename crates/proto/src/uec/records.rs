@@ -48,10 +48,26 @@ pub struct Records {
     counts: [u32; 4],
     /// The place of the first of them.
     first_lost: u32,
-    /// The number of the first packet of the map of arrived packets that was taken last.
-    taken_from: u32,
-    /// That map, in which bit `n` belongs to the packet with the number `taken_from + n`.
-    taken: u64,
+}
+
+/// The map of arrived packets that a sender took last.
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+pub struct Taken {
+    /// The number of the packet to which the lowest bit belongs.
+    from: u32,
+    map: u64,
+}
+
+impl Taken {
+    /// Takes the next map, whose lowest bit belongs to the packet `from`. Returns what is new in it: few packets, where one
+    /// acknowledgement follows another, since the others have been taken before.
+    pub fn news(&mut self, from: u32, map: u64) -> u64 {
+        let ahead = from.wrapping_sub(self.from);
+        let behind = ahead.wrapping_neg();
+        let known = self.map.checked_shr(ahead).or(self.map.checked_shl(behind)).unwrap_or(0);
+        (self.from, self.map) = (from, map);
+        map & !known
+    }
 }
 
 impl Records {
@@ -118,17 +134,6 @@ impl Records {
     pub fn place(&self, psn: u32) -> Option<usize> {
         let place = psn.wrapping_sub(self.base) as usize;
         (place < self.ring.len()).then_some(place)
-    }
-
-    /// Takes a map of arrived packets, the first of which has the number `from`. Returns the map of those among them that were not in
-    /// the one before, which are few where an acknowledgement follows another: the others have been taken.
-    #[inline]
-    pub fn news(&mut self, from: u32, map: u64) -> u64 {
-        let ahead = from.wrapping_sub(self.taken_from);
-        let behind = ahead.wrapping_neg();
-        let taken = self.taken.checked_shr(ahead).or(self.taken.checked_shl(behind)).unwrap_or(0);
-        (self.taken_from, self.taken) = (from, map);
-        map & !taken
     }
 
     /// Returns the number of the packet at a place.
@@ -331,6 +336,18 @@ mod tests {
             assert_eq!(records.first_lost(), list.iter().position(|(state, _)| *state == State::Lost));
         }
         assert!(base > 1_000);
+    }
+
+    #[test]
+    fn a_map_tells_the_packets_alone_that_were_not_in_the_one_before_whichever_begins_first() {
+        let mut taken = Taken { from: u32::MAX - 1, map: 0b1011 };
+        // Of the packets 0, 1 and 2 the second one was known.
+        assert_eq!(taken.news(0, 0b111), 0b101);
+        // The map begins four packets before: the two of its packets that were in the last one begin at bit 4.
+        assert_eq!(taken.news(u32::MAX - 3, 0b11_0001), 0b1);
+        assert_eq!(taken.news(60, 1 | 1 << 63), 1 | 1 << 63, "64 packets ahead of 0xffff_fffc");
+        assert_eq!(taken.news(123, 1), 0, "the last packet of the map before");
+        assert_eq!(taken.news(1 << 31, u64::MAX), u64::MAX, "far ahead nothing is known");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::config::SenderConfig;
 use super::credit::Credit;
 use super::marks::{ASKS, OF_PROBE, OF_REPEAT};
 use super::params::BaseRtt;
-use super::records::{Records, State};
+use super::records::{Records, State, Taken};
 use super::sleek::Sleek;
 use super::window::{Heard, Nscc, Sample, penalty_in};
 use crate::endpoint::{self, Cx, Endpoint, Gauges};
@@ -43,6 +43,7 @@ struct Probe {
 pub struct Sender {
     config: Shared<SenderConfig>,
     records: Records,
+    taken: Taken,
     deadlines: Deadlines,
     /// The bytes that the application has written.
     written: u64,
@@ -78,6 +79,7 @@ impl Sender {
         let is_wanted = config.base_rtt == BaseRtt::Probe && window.is_some();
         Sender {
             records: Records::default(),
+            taken: Taken::default(),
             deadlines: Deadlines::default(),
             written: 0,
             closed: false,
@@ -235,7 +237,7 @@ impl Sender {
                 self.leave(was, payload);
             }
         }
-        let mut map = self.records.news(from, map);
+        let mut map = self.taken.news(from, map);
         while map != 0 {
             let psn = from.wrapping_add(map.trailing_zeros());
             map &= map - 1;

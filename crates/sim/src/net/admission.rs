@@ -2,7 +2,7 @@
 
 use crate::model::{Amount, Class, Threshold, by_rate};
 use clearway_proto::port::{MarkAt, RedMarker};
-use clearway_proto::{Entity, Flags, Framing, Packet, Rng};
+use clearway_proto::{Entity, Flags, Framing, Kind, Packet, Rng};
 use clearway_units::Rate;
 use serde::{Deserialize, Serialize};
 
@@ -114,10 +114,12 @@ impl Admission {
         self.limit_packets -= 1;
     }
 
-    /// A packet of data of this class leaves a port that trims, which has sent so many packets with it.
+    /// A packet of this class leaves a port that trims, which has sent so many packets with it. Only data counts: of another packet
+    /// the number before is noted, which the port has passed, since nobody can guess what leaves next.
     #[inline(always)]
-    pub fn send(&mut self, wire: u16, packets: u64) {
-        self.sent = LastSent { number: packets as u32, wire };
+    pub fn send(&mut self, packet: &Packet, packets: u64) {
+        let is_other = packet.kind() != Kind::Data;
+        self.sent = LastSent { number: (packets as u32).wrapping_sub(is_other.into()), wire: packet.wire };
     }
 
     /// Returns the size on the wire of the last packet of this class that a port sent, if none has left it since: it has sent so
@@ -214,10 +216,13 @@ mod tests {
     fn the_last_packet_of_a_class_is_known_until_the_port_sends_another_one_of_any_class() {
         let mut admission = admission(Amount::UNLIMITED, Amount::UNLIMITED);
         let sent = u64::from(u32::MAX);
-        admission.send(1_538, sent);
+        let data = Packet::data(Header::data(0), 1460, 1538, Time::ZERO);
+        admission.send(&data, sent);
         assert_eq!([sent, sent + 1].map(|packets| admission.last_sent(packets)), [Some(1_538), None]);
-        admission.send(84, sent + 2);
+        admission.send(&Packet::data(Header::data(0), 0, 84, Time::ZERO), sent + 2);
         assert_eq!([sent, sent + 2].map(|packets| admission.last_sent(packets)), [None, Some(84)]);
+        admission.send(&Packet::control(Header::Syn, 84, Time::ZERO), sent + 3);
+        assert_eq!(admission.last_sent(sent + 3), None, "it is no data");
     }
 
     #[test]

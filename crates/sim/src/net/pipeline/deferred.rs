@@ -11,14 +11,11 @@
 //! network has to know it before a packet can arrive there ([`settle_exits`]). When ports wake depends on none of these looks, so
 //! that the number of events doesn't either.
 
-use super::arrival::refuse;
-use super::rules::WithoutControl;
 use crate::engine::{EventKind, TICK, prefetch_lines};
 use crate::fast_paths::tests_forbid;
 use crate::ids::{Id, PacketId};
 use crate::net::network::Network;
 use crate::net::port::{Away, Port};
-use clearway_proto::Kind;
 use clearway_topology::PortId;
 use clearway_units::Time;
 
@@ -46,40 +43,12 @@ pub fn serve_deferred(net: &mut Network, port: PortId) {
     }
 }
 
-/// Hands a packet to a port that is served late: it goes on the link at once if, after all that was due before this instant, the
-/// link is free and nothing waits. Else it waits: a wake-up that is due now is for packets that have left.
-#[inline(always)]
-pub fn hand_late(net: &mut Network, port: PortId, id: PacketId) {
-    let now = net.agenda.now;
-    if net.ports[port].busy_until <= now {
-        settle_if_due(net, port, now);
-        let out = &net.ports[port];
-        if out.waiting == 0 && out.busy_until <= now {
-            return send_at_once(net, port, id);
-        }
-    }
-    join_late(net, port, id);
-}
-
-/// Puts a packet into the queue of its class at a port that is served late, whose link is busy until this instant or later. As
-/// [`join`](super::arrival::join), without what such a port never has: a NIC, shared memory or flow control.
-#[inline(always)]
-fn join_late(net: &mut Network, port: PortId, id: PacketId) {
-    let (out, routed) = (&mut net.ports[port], &mut net.slab[id]);
-    let queue = net.queues.nth_mut(out.queues, routed.class.index());
-    if !queue.has_room(routed.packet.wire.into()) {
-        return refuse::<WithoutControl>(net, port, id);
-    }
-    queue.mark_joining(&mut routed.packet);
-    queue.queue.push(&mut net.slab, id, net.agenda.now);
-    out.waiting += 1;
-    let at = out.busy_until + out.delay;
-    net.arm(port, at);
-}
-
 /// Sends a packet that came to a port that is served late, whose link is free and where nothing waits.
 #[inline(never)]
-fn send_at_once(net: &mut Network, port: PortId, id: PacketId) {
+pub fn send_at_once(net: &mut Network, port: PortId, id: PacketId) {
+    let (out, routed) = (&net.ports[port], &net.slab[id]);
+    let queue = net.queues.nth_mut(out.queues, routed.class.index());
+    queue.admission.send(&routed.packet, out.counted.packets + 1);
     put_on_link_late(net, port, id, net.agenda.now);
 }
 
@@ -114,6 +83,7 @@ fn send_first(net: &mut Network, port: PortId) {
     let routed = &mut net.slab[id];
     queue.queue.pop_head(routed, start);
     queue.mark_leaving(&mut routed.packet);
+    queue.admission.send(&routed.packet, out.counted.packets + 1);
     out.waiting -= 1;
     // The next one came long ago. It is fetched while this one leaves; where there is none, this one is asked for again, which
     // costs less than a branch whose way nobody can guess.
@@ -121,18 +91,14 @@ fn send_first(net: &mut Network, port: PortId) {
     put_on_link_late(net, port, id, start);
 }
 
-/// Puts a packet on the link of a port that is served late, at `start`. Of what is looked at elsewhere when packets depart, such
-/// a port has nothing but another block or part of the network to which its link may lead, and the packet of data that it sends.
+/// Puts a packet, which its class has noted, on the link of a port that is served late, at `start`. Of what is looked at elsewhere
+/// when packets depart, such a port has nothing else but another block or part of the network to which its link may lead.
 #[inline(always)]
 fn put_on_link_late(net: &mut Network, port: PortId, id: PacketId, start: Time) {
     let (out, routed) = (&mut net.ports[port], &net.slab[id]);
     let arrival = out.start_frame(routed.packet.wire.into(), start);
     out.counted.add(&routed.packet);
     net.launched += 1;
-    if routed.packet.kind() == Kind::Data {
-        let queue = net.queues.nth_mut(out.queues, routed.class.index());
-        queue.admission.send(routed.packet.wire, out.counted.packets);
-    }
     let Some(away) = out.special.leads_to else {
         return net.agenda.at_port(port, arrival, EventKind::Arrive(id));
     };

@@ -131,7 +131,7 @@ fn launch_where_anything_may_be(net: &mut Network, port: PortId, arrival: Time, 
 fn note_departure(net: &mut Network, port: PortId, id: PacketId) {
     let (out, RoutedPacket { packet, class, .. }) = (&net.ports[port], &net.slab[id]);
     debug_assert!(out.special.trims());
-    net.queues.nth_mut(out.queues, class.index()).admission.send(packet.wire, out.counted.packets);
+    net.queues.nth_mut(out.queues, class.index()).admission.send(packet, out.counted.packets);
 }
 
 /// A packet leaves a port whose link loses, or that a trace covers. Returns whether it is lost.

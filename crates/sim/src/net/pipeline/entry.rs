@@ -1,7 +1,7 @@
 //! Entry: packets come into the network, and from links.
 
-use super::arrival::{hand, hand_aside};
-use super::deferred::{hand_late, is_deferred};
+use super::arrival::{hand, hand_aside, hand_late};
+use super::deferred::is_deferred;
 use crate::ids::{ClassId, FlowSlot, PacketId};
 use crate::net::forward;
 use crate::net::network::Network;
