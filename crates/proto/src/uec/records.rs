@@ -44,14 +44,30 @@ pub struct Records {
     offset: u64,
     /// The offset after the last byte that was ever sent.
     end: u64,
-    /// The number of packets of data that are flying.
-    flying: u32,
-    /// The number of pull requests that are on their way.
-    asking: u32,
-    /// The number of packets that are lost.
-    lost: u32,
+    /// The numbers of packets by their states; of those that have arrived it means nothing.
+    counts: [u32; 4],
     /// The place of the first of them.
     first_lost: u32,
+}
+
+/// The map of arrived packets that a sender took last.
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+pub struct Taken {
+    /// The number of the packet to which the lowest bit belongs.
+    from: u32,
+    map: u64,
+}
+
+impl Taken {
+    /// Takes the next map, whose lowest bit belongs to the packet `from`. Returns what is new in it: few packets, where one
+    /// acknowledgement follows another, since the others have been taken before.
+    pub fn news(&mut self, from: u32, map: u64) -> u64 {
+        let ahead = from.wrapping_sub(self.from);
+        let behind = ahead.wrapping_neg();
+        let known = self.map.checked_shr(ahead).or(self.map.checked_shl(behind)).unwrap_or(0);
+        (self.from, self.map) = (from, map);
+        map & !known
+    }
 }
 
 impl Records {
@@ -91,27 +107,27 @@ impl Records {
 
     /// Returns the number of packets of data that are on their way.
     pub fn flying(&self) -> u32 {
-        self.flying
+        self.counts[State::Flying as usize]
     }
 
     /// Returns true if something is on its way of which the receiver is to tell.
     pub fn awaits(&self) -> bool {
-        self.flying + self.asking > 0
+        self.flying() > 0 || self.asks()
     }
 
     /// Returns true if a pull request is on its way.
     pub fn asks(&self) -> bool {
-        self.asking > 0
+        self.counts[State::Asking as usize] > 0
     }
 
     /// Returns the number of packets that are lost.
     pub fn lost(&self) -> u32 {
-        self.lost
+        self.counts[State::Lost as usize]
     }
 
     /// Returns the place of the first packet that is lost.
     pub fn first_lost(&self) -> Option<usize> {
-        (self.lost > 0).then_some(self.first_lost as usize)
+        (self.lost() > 0).then_some(self.first_lost as usize)
     }
 
     /// Returns the place of the packet with this number, if it has a record.
@@ -158,9 +174,9 @@ impl Records {
         let record = &mut self.ring[place];
         debug_assert!(record.state == State::Flying, "only data on its way gets lost");
         record.state = State::Lost;
-        self.flying -= 1;
-        self.first_lost = if self.lost == 0 { place as u32 } else { self.first_lost.min(place as u32) };
-        self.lost += 1;
+        self.first_lost = if self.lost() == 0 { place as u32 } else { self.first_lost.min(place as u32) };
+        self.note(State::Flying, -1);
+        self.note(State::Lost, 1);
     }
 
     /// Records that the packet at a place was sent again, and is flying.
@@ -208,7 +224,7 @@ impl Records {
         self.base = self.base.wrapping_add(1);
         self.offset += u64::from(payload);
         self.note(first.state, -1);
-        if first.state == State::Lost && self.lost > 0 {
+        if first.state == State::Lost && self.lost() > 0 {
             let lost = self.ring.iter().position(|record| record.state == State::Lost);
             self.first_lost = lost.expect("some packet is lost") as u32;
         } else {
@@ -219,18 +235,14 @@ impl Records {
 
     /// Counts one packet more or less of a state.
     fn note(&mut self, state: State, by: i32) {
-        let count = match state {
-            State::Flying => &mut self.flying,
-            State::Asking => &mut self.asking,
-            State::Lost => &mut self.lost,
-            State::Arrived => return,
-        };
+        // Not by names, of which a jump would remain.
+        let count = &mut self.counts[state as usize];
         *count = count.wrapping_add_signed(by);
     }
 
     /// Looks for the first packet that is lost, after the one at a place no longer is.
     fn find_lost(&mut self, place: usize) {
-        if self.lost > 0 && self.first_lost as usize == place {
+        if self.lost() > 0 && self.first_lost as usize == place {
             let rest = self.ring.range(place..).position(|record| record.state == State::Lost);
             self.first_lost = (place + rest.expect("some packet is lost")) as u32;
         }
@@ -324,6 +336,18 @@ mod tests {
             assert_eq!(records.first_lost(), list.iter().position(|(state, _)| *state == State::Lost));
         }
         assert!(base > 1_000);
+    }
+
+    #[test]
+    fn a_map_tells_the_packets_alone_that_were_not_in_the_one_before_whichever_begins_first() {
+        let mut taken = Taken { from: u32::MAX - 1, map: 0b1011 };
+        // Of the packets 0, 1 and 2 the second one was known.
+        assert_eq!(taken.news(0, 0b111), 0b101);
+        // The map begins four packets before: the two of its packets that were in the last one begin at bit 4.
+        assert_eq!(taken.news(u32::MAX - 3, 0b11_0001), 0b1);
+        assert_eq!(taken.news(60, 1 | 1 << 63), 1 | 1 << 63, "64 packets ahead of 0xffff_fffc");
+        assert_eq!(taken.news(123, 1), 0, "the last packet of the map before");
+        assert_eq!(taken.news(1 << 31, u64::MAX), u64::MAX, "far ahead nothing is known");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::config::SenderConfig;
 use super::credit::Credit;
 use super::marks::{ASKS, OF_PROBE, OF_REPEAT};
 use super::params::BaseRtt;
-use super::records::{Records, State};
+use super::records::{Records, State, Taken};
 use super::sleek::Sleek;
 use super::window::{Heard, Nscc, Sample, penalty_in};
 use crate::endpoint::{self, Cx, Endpoint, Gauges};
@@ -43,6 +43,7 @@ struct Probe {
 pub struct Sender {
     config: Shared<SenderConfig>,
     records: Records,
+    taken: Taken,
     deadlines: Deadlines,
     /// The bytes that the application has written.
     written: u64,
@@ -78,6 +79,7 @@ impl Sender {
         let is_wanted = config.base_rtt == BaseRtt::Probe && window.is_some();
         Sender {
             records: Records::default(),
+            taken: Taken::default(),
             deadlines: Deadlines::default(),
             written: 0,
             closed: false,
@@ -229,11 +231,13 @@ impl Sender {
         let before = next.wrapping_sub(self.records.base()) as usize;
         let before = if before <= self.records.len() { before } else { 0 };
         for _ in 0..before {
-            if let Some((was, payload)) = self.records.pop() {
+            if let Some((was, payload)) = self.records.pop()
+                && was != State::Flying
+            {
                 self.leave(was, payload);
             }
         }
-        let mut map = map;
+        let mut map = self.taken.news(from, map);
         while map != 0 {
             let psn = from.wrapping_add(map.trailing_zeros());
             map &= map - 1;
@@ -241,7 +245,9 @@ impl Sender {
                 && self.records.get(place).1 != State::Arrived
             {
                 let was = self.records.arrive(place);
-                self.leave(was, self.records.bytes(place).1);
+                if was != State::Flying {
+                    self.leave(was, self.records.bytes(place).1);
+                }
             }
         }
         self.records.drop_arrived();
@@ -250,7 +256,9 @@ impl Sender {
         }
     }
 
-    /// A packet of so much payload has arrived, of which this was known before.
+    /// A packet of so much payload has arrived, of which this was known before. Of one on its way nothing else is to be noted, as
+    /// most are.
+    #[inline(never)]
     fn leave(&mut self, was: State, payload: u32) {
         match was {
             State::Lost => {

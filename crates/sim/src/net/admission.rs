@@ -1,14 +1,16 @@
 //! The rules of a class of data at a port: how long its queue may grow, and which packets get a mark.
 
 use crate::model::{Amount, Class, Threshold, by_rate};
-use clearway_proto::port::{MarkAt, RedMarker, StepMarker};
-use clearway_proto::{Entity, Flags, Framing, Packet, Rng};
+use clearway_proto::port::{MarkAt, RedMarker};
+use clearway_proto::{Entity, Flags, Framing, Kind, Packet, Rng};
 use clearway_units::Rate;
 use serde::{Deserialize, Serialize};
 
 /// The rules of a class of data at a port, with the count of the packets marked.
 #[derive(Serialize, Deserialize)]
 pub struct Admission {
+    /// The bytes of a queue up to which a packet that joins it, and one that left it, surely gets no mark.
+    unmarked: [u64; 2],
     /// The most bytes on the wire that may wait.
     limit_bytes: u64,
     /// The most packets that may wait.
@@ -17,6 +19,17 @@ pub struct Admission {
     marker: Option<Marker>,
     /// The number of packets marked.
     marks: u64,
+    /// The last packet of the class that the port sent, where a queue of it trims.
+    sent: LastSent,
+}
+
+/// The packet of a class that a port sent last, in the cache line that each packet of the class touches as it leaves.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+struct LastSent {
+    /// The number of packets of any kind that the port has sent with it, without all but the lowest 32 bits.
+    number: u32,
+    /// Its size on the wire.
+    wire: u16,
 }
 
 /// The length of a queue.
@@ -31,16 +44,10 @@ pub struct Length {
 /// A rule by which packets are marked.
 #[derive(Serialize, Deserialize)]
 enum Marker {
-    Step {
-        bytes: StepMarker,
-        packets: u32,
-    },
-    /// Marks at random where more than `above` bytes wait.
-    Red {
-        at: MarkAt,
-        above: u64,
-        red: Box<Red>,
-    },
+    /// Marks above a length.
+    Step { bytes: u64, packets: u32 },
+    /// Marks at random.
+    Red(Box<Red>),
 }
 
 /// Marks at random between two thresholds.
@@ -50,40 +57,52 @@ struct Red {
     rng: Rng,
 }
 
+impl Marker {
+    /// Returns the bytes of a queue up to which there is surely no mark.
+    fn unmarked(&self) -> u64 {
+        match self {
+            Marker::Step { bytes, packets: u32::MAX } => *bytes,
+            // Only an empty queue surely has too few packets.
+            Marker::Step { .. } => 0,
+            Marker::Red(red) => red.marker.k_min(),
+        }
+    }
+}
+
 impl Admission {
     /// Returns the rules of `class` at a port of `rate`.
     pub fn new(class: &Class, rate: Rate, framing: Framing) -> Admission {
         let marker = class.marking.map(|marking| {
-            let step = |threshold, packets| Marker::Step {
-                bytes: StepMarker { threshold, at: marking.at },
-                packets,
-            };
-            let red = |marker: RedMarker| Marker::Red {
-                at: marking.at,
-                above: marker.k_min(),
-                red: Box::new(Red { marker, rng: Rng::stream(0, Entity::Port, 0) }),
+            let red = |marker: RedMarker| {
+                Marker::Red(Box::new(Red { marker, rng: Rng::stream(0, Entity::Port, 0) }))
             };
             match marking.threshold {
-                Threshold::Fixed(Amount { bytes, packets }) => step(bytes.get(), packets),
+                Threshold::Fixed(Amount { bytes, packets }) => Marker::Step { bytes: bytes.get(), packets },
                 Threshold::ByRate => {
                     let Amount { bytes, packets } = by_rate(rate, class.limit, framing);
-                    step(bytes.get(), packets)
+                    Marker::Step { bytes: bytes.get(), packets }
                 }
                 Threshold::Red(config) => red(RedMarker::new(&config, rate)),
                 Threshold::Between(min, max) => red(RedMarker::between(min, max)),
             }
         });
+        let mut unmarked = [u64::MAX; 2];
+        if let (Some(marking), Some(marker)) = (class.marking, &marker) {
+            unmarked[marking.at as usize] = marker.unmarked();
+        }
         Admission {
+            unmarked,
             limit_bytes: class.limit.bytes.get(),
             limit_packets: class.limit.packets,
             marker,
             marks: 0,
+            sent: LastSent::default(),
         }
     }
 
     /// Gives a queue that marks at random a stream of its own.
     pub fn seed(&mut self, stream: impl FnOnce() -> Rng) {
-        if let Some(Marker::Red { red, .. }) = &mut self.marker {
+        if let Some(Marker::Red(red)) = &mut self.marker {
             red.rng = stream();
         }
     }
@@ -93,6 +112,20 @@ impl Admission {
     pub fn set_apart(&mut self, bytes: u64) {
         self.limit_bytes = self.limit_bytes.saturating_sub(bytes);
         self.limit_packets -= 1;
+    }
+
+    /// A packet of this class leaves a port that trims, which has sent so many packets with it. Only data counts: of another packet
+    /// the number before is noted, which the port has passed, since nobody can guess what leaves next.
+    #[inline(always)]
+    pub fn send(&mut self, packet: &Packet, packets: u64) {
+        let is_other = packet.kind() != Kind::Data;
+        self.sent = LastSent { number: (packets as u32).wrapping_sub(is_other.into()), wire: packet.wire };
+    }
+
+    /// Returns the size on the wire of the last packet of this class that a port sent, if none has left it since: it has sent so
+    /// many.
+    pub fn last_sent(&self, packets: u64) -> Option<u16> {
+        (self.sent.number == packets as u32).then_some(self.sent.wire)
     }
 
     /// Returns the number of packets marked.
@@ -109,15 +142,19 @@ impl Admission {
     /// Marks a packet that is about to join a queue of this length, or that just left one, if it is too long.
     #[inline(always)]
     pub fn mark(&mut self, packet: &mut Packet, at: MarkAt, queue: Length) {
-        let Some(marker) = &mut self.marker else { return };
-        let marks = match marker {
-            Marker::Step { bytes, packets } => {
-                bytes.at == at && (bytes.marks(queue.bytes) || queue.packets > *packets)
-            }
-            // Most queues are short, so their marker need not be fetched.
-            Marker::Red { at: of, above, red } => {
-                *of == at && queue.bytes > *above && red.marker.marks(queue.bytes, || red.rng.unit())
-            }
+        // Most queues are short, so this one branch tells that no mark is due, whatever the rule is.
+        if queue.bytes > self.unmarked[at as usize] {
+            self.mark_where_long(packet, queue);
+        }
+    }
+
+    /// As [`Admission::mark`], at the moment at which the rule compares.
+    #[inline(never)]
+    fn mark_where_long(&mut self, packet: &mut Packet, queue: Length) {
+        let marks = match &mut self.marker {
+            None => false,
+            Some(Marker::Step { bytes, packets }) => queue.bytes > *bytes || queue.packets > *packets,
+            Some(Marker::Red(red)) => red.marker.marks(queue.bytes, || red.rng.unit()),
         };
         if marks && packet.flags.has(Flags::ECN_CAPABLE) {
             packet.flags.set(Flags::ECN_CE);
@@ -173,6 +210,19 @@ mod tests {
         admission.mark(&mut packet, MarkAt::Enqueue, Length { packets: 9, bytes: 9_000 });
         assert!(!packet.flags.has(Flags::ECN_CE));
         assert_eq!(admission.marks(), 0);
+    }
+
+    #[test]
+    fn the_last_packet_of_a_class_is_known_until_the_port_sends_another_one_of_any_class() {
+        let mut admission = admission(Amount::UNLIMITED, Amount::UNLIMITED);
+        let sent = u64::from(u32::MAX);
+        let data = Packet::data(Header::data(0), 1460, 1538, Time::ZERO);
+        admission.send(&data, sent);
+        assert_eq!([sent, sent + 1].map(|packets| admission.last_sent(packets)), [Some(1_538), None]);
+        admission.send(&Packet::data(Header::data(0), 0, 84, Time::ZERO), sent + 2);
+        assert_eq!([sent, sent + 2].map(|packets| admission.last_sent(packets)), [None, Some(84)]);
+        admission.send(&Packet::control(Header::Syn, 84, Time::ZERO), sent + 3);
+        assert_eq!(admission.last_sent(sent + 3), None, "it is no data");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use clearway_topology::routing::{NextHop, pick};
 use clearway_topology::{NodeId, PortId};
 
 /// Returns the next port of a packet that reached a switch over the link of a port, and notes that it goes there.
-#[inline(never)]
+#[inline(always)]
 pub fn next(net: &mut Network, id: PacketId, over: PortId) -> PortId {
     let routed = &net.slab[id];
     let next = match &net.adaptive {
@@ -32,6 +32,7 @@ pub fn next_by_tables(net: &Network, routed: &RoutedPacket, over: PortId) -> Nex
 }
 
 /// Returns the next hop of a packet at a switch that routes adaptively: one of those with the shortest queues.
+#[inline(never)]
 fn next_adaptively(net: &Network, adaptive: &Adaptive, at: NodeId, routed: &RoutedPacket) -> NextHop {
     if routed.packet.wire < HASHED_BELOW {
         return net.paths.tables.next(at, routed.flow, &routed.packet);

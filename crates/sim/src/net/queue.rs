@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub struct Queue {
     head: Option<PacketId>,
+    /// The last packet, where there is a first one; else it means nothing.
     tail: Option<PacketId>,
     packets: u32,
     bytes: u64,
@@ -82,17 +83,16 @@ impl Queue {
     #[inline]
     pub fn push(&mut self, slab: &mut Slab, id: PacketId, now: Time) {
         self.account(now);
+        // Of a queue that was empty the packet itself stands for the last one, since nobody can guess whether it was.
+        slab[self.last().unwrap_or(id)].next = Some(id);
+        self.head = self.head.or(Some(id));
+        self.tail = Some(id);
         let routed = &mut slab[id];
         routed.next = None;
         self.met += self.bytes;
         self.bytes += routed.packet.wire as u64;
         self.packets += 1;
         self.bytes_max = self.bytes_max.max(self.bytes);
-        match self.tail {
-            Some(tail) => slab[tail].next = Some(id),
-            None => self.head = Some(id),
-        }
-        self.tail = Some(id);
     }
 
     /// Takes the first packet, if any waits.
@@ -108,9 +108,6 @@ impl Queue {
     pub fn pop_head(&mut self, routed: &RoutedPacket, now: Time) {
         self.account(now);
         self.head = routed.next;
-        if self.head.is_none() {
-            self.tail = None;
-        }
         self.packets -= 1;
         self.bytes -= routed.packet.wire as u64;
     }
@@ -119,7 +116,7 @@ impl Queue {
     /// place in the queue of what `id` refers to, and `id` refers to what waited. As [`Queue::pop_last`] and [`Queue::push`], but
     /// no packet before the last one is looked for. Neither packet may have an addition.
     pub fn exchange_last(&mut self, slab: &mut Slab, id: PacketId, now: Time) {
-        let Some(last) = self.tail else { return };
+        let Some(last) = self.last() else { return };
         self.account(now);
         self.bytes -= slab[last].packet.wire as u64;
         self.met += self.bytes;
@@ -132,7 +129,7 @@ impl Queue {
 
     /// Returns the bytes that wait without the last packet, and the number of packets.
     pub fn without_last(&self, slab: &Slab) -> (u32, u64) {
-        match self.tail {
+        match self.last() {
             Some(last) => (self.packets - 1, self.bytes - slab[last].packet.wire as u64),
             None => (0, 0),
         }
@@ -156,8 +153,9 @@ impl Queue {
     }
 
     /// Returns the last packet, if any waits.
+    #[inline]
     pub fn last(&self) -> Option<PacketId> {
-        self.tail
+        self.head.and(self.tail)
     }
 
     /// Takes all packets.

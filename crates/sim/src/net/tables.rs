@@ -69,7 +69,7 @@ impl Tables {
     }
 
     /// Returns the next hop of a packet of a flow at a switch.
-    #[inline]
+    #[inline(always)]
     pub fn next(&self, at: NodeId, flow: FlowSlot, packet: &Packet) -> NextHop {
         let (to, key) = self.target(flow, packet);
         let entropy = packet.tag().entropy.unwrap_or_default();

@@ -99,22 +99,12 @@ const UNKNOWN: Host = Host { row: NONE, switch: NONE, member: 0, last: PortId(NO
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Cell(u32);
 
-/// What an entry of a table says, which stands in its two highest bits.
-enum Entry {
-    /// The next hop is this port.
-    Port(PortId),
-    /// The next hops are a list, which stands at this place: their number, and behind it the ports.
-    List(usize),
-    /// The entry of each twin stands behind this place.
-    Members(usize),
-    /// Nothing, since no packet goes this way.
-    Nothing,
-}
-
 impl Cell {
-    /// The kinds of entries, as [`Entry`] explains them.
+    /// The kind of an entry whose next hop is one port, this one.
     const PORT: u32 = 0;
+    /// The kind of an entry whose next hops are a list, which stands at this place: their number, and behind it the ports.
     const LIST: u32 = 1;
+    /// The kind of an entry behind whose place that of each twin stands.
     const MEMBERS: u32 = 2;
     /// The number of the lowest bit of the kind.
     const KIND: u32 = 30;
@@ -130,15 +120,23 @@ impl Cell {
         )
     }
 
-    #[inline]
-    fn entry(self) -> Entry {
-        let value = self.0 & Cell::VALUE;
-        match self.0 >> Cell::KIND {
-            Cell::PORT => Entry::Port(PortId(value)),
-            Cell::LIST => Entry::List(value as usize),
-            Cell::MEMBERS => Entry::Members(value as usize),
-            _ => Entry::Nothing,
-        }
+    /// Returns whether the entry is of a kind.
+    #[inline(always)]
+    fn is_of(self, kind: u32) -> bool {
+        self.0 >> Cell::KIND == kind
+    }
+
+    /// Returns the place that the entry names.
+    #[inline(always)]
+    fn value(self) -> usize {
+        (self.0 & Cell::VALUE) as usize
+    }
+
+    /// Returns the place of the list of an entry of several next hops.
+    #[inline(always)]
+    fn list(self) -> usize {
+        debug_assert!(self.is_of(Cell::LIST), "the tables lead to all hosts that were announced");
+        self.value()
     }
 }
 
@@ -194,23 +192,20 @@ impl NextHops {
 
     /// Returns the next hop of a packet from a switch to a host that was announced. `pick` says which of so many next hops of equal
     /// cost it takes: [`pick`](super::pick) by a hash, or [`NextHops::digit`].
-    #[inline]
+    #[inline(always)]
     pub fn next(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> NextHop {
-        let entry = match self.entry(at, to) {
-            Ok(entry) => entry,
+        let cell = match self.cell(at, to) {
+            Ok(cell) => cell,
             Err(last) => return last,
         };
-        let port = match entry {
-            Entry::Port(port) => port,
-            Entry::List(list) => {
-                let count = self.cells[list].0 as usize;
-                PortId(self.cells[list + 1 + pick(count)].0)
-            }
-            Entry::Members(_) | Entry::Nothing => {
-                unreachable!("the tables lead to all hosts that were announced")
-            }
+        // A branch for each kind, since a jump over all of them is often guessed wrong.
+        let port = if cell.is_of(Cell::PORT) {
+            cell
+        } else {
+            let list = cell.list();
+            self.cells[list + 1 + pick(self.cells[list].0 as usize)]
         };
-        NextHop { port, is_last: false }
+        NextHop { port: PortId(port.0), is_last: false }
     }
 
     /// Returns which of `count` next hops of a switch is on path `number`. In a Clos network all of whose links are up, the numbers
@@ -223,18 +218,17 @@ impl NextHops {
     /// Returns all next hops of a packet from a switch to a host that was announced.
     pub fn choices(&self, at: NodeId, to: NodeId) -> Choices<'_> {
         let alone = |first| Choices { first, others: &[] };
-        match self.entry(at, to) {
-            Err(last) => alone(last),
-            Ok(Entry::Port(port)) => alone(NextHop { port, is_last: false }),
-            Ok(Entry::List(list)) => {
-                let ports = &self.cells[list + 1..list + 1 + self.cells[list].0 as usize];
-                let first = NextHop { port: PortId(ports[0].0), is_last: false };
-                Choices { first, others: &ports[1..] }
-            }
-            Ok(Entry::Members(_) | Entry::Nothing) => {
-                unreachable!("the tables lead to all hosts that were announced")
-            }
+        let cell = match self.cell(at, to) {
+            Ok(cell) => cell,
+            Err(last) => return alone(last),
+        };
+        let next = |cell: Cell| NextHop { port: PortId(cell.0), is_last: false };
+        if cell.is_of(Cell::PORT) {
+            return alone(next(cell));
         }
+        let list = cell.list();
+        let ports = &self.cells[list + 1..list + 1 + self.cells[list].0 as usize];
+        Choices { first: next(ports[0]), others: &ports[1..] }
     }
 
     /// Finds the ports of [`Routes::stages`](super::Routes::stages) by the tables, in a small part of its time, and writes them to
@@ -269,16 +263,16 @@ impl NextHops {
 
     /// Returns the entry of a switch for a host that was announced; or the port to the host, at the switch that has it.
     #[inline(always)]
-    fn entry(&self, at: NodeId, to: NodeId) -> Result<Entry, NextHop> {
+    fn cell(&self, at: NodeId, to: NodeId) -> Result<Cell, NextHop> {
         let (switch, host) = (at.index() - self.count, self.hosts[to.index()]);
         if switch == host.switch as usize {
             return Err(NextHop { port: host.last, is_last: true });
         }
-        let mut entry = self.cells[host.row as usize + switch].entry();
-        if let Entry::Members(first) = entry {
-            entry = self.cells[first + host.member as usize].entry();
+        let cell = self.cells[host.row as usize + switch];
+        if cell.is_of(Cell::MEMBERS) {
+            return Ok(self.cells[cell.value() + host.member as usize]);
         }
-        Ok(entry)
+        Ok(cell)
     }
 
     /// Announces packets to a host: makes the tables that lead there, where they are missing. Where no path over links that

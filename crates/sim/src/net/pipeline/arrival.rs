@@ -43,18 +43,49 @@ pub fn hand_aside(net: &mut Network, port: PortId, id: PacketId) {
     hand(net, port, id);
 }
 
+/// Hands a packet to a port that is served late: it goes on the link at once if, after all that was due before this instant, the
+/// link is free and nothing waits. Else it waits: a wake-up that is due now is for packets that have left.
+#[inline(always)]
+pub fn hand_late(net: &mut Network, port: PortId, id: PacketId) {
+    let now = net.agenda.now;
+    if net.ports[port].busy_until <= now {
+        deferred::settle_if_due(net, port, now);
+        let out = &net.ports[port];
+        if out.waiting == 0 && out.busy_until <= now {
+            return deferred::send_at_once(net, port, id);
+        }
+    }
+    join_late(net, port, id);
+}
+
+/// Puts a packet into the queue of its class at a port that is served late, whose link is busy until this instant or later. As
+/// [`join`], without what such a port never has: a NIC, shared memory or flow control.
+#[inline(always)]
+fn join_late(net: &mut Network, port: PortId, id: PacketId) {
+    let (out, routed) = (&mut net.ports[port], &mut net.slab[id]);
+    let queue = net.queues.nth_mut(out.queues, routed.class.index());
+    if !queue.has_room(routed.packet.wire.into()) {
+        return refuse::<WithoutControl>(net, port, id);
+    }
+    queue.mark_joining(&mut routed.packet);
+    queue.queue.push(&mut net.slab, id, net.agenda.now);
+    out.waiting += 1;
+    let at = out.busy_until + out.delay;
+    net.arm(port, at);
+}
+
+/// As [`hand_late`], for packets that no tables forward.
+#[inline(never)]
+fn hand_late_aside(net: &mut Network, port: PortId, id: PacketId) {
+    hand_late(net, port, id);
+}
+
 /// Hands a packet to a port that looks at it first: its link is down, flow control wants something of it, a mechanism votes, a
 /// trace covers it, or the port is served late.
 #[inline(never)]
 fn hand_where_looked_at(net: &mut Network, port: PortId, id: PacketId) {
     if deferred::is_deferred(&net.ports[port]) {
-        deferred::settle_if_due(net, port, net.agenda.now);
-        let out = &net.ports[port];
-        // A wake-up that is due now is for packets that have left.
-        if out.waiting == 0 && out.busy_until <= net.agenda.now {
-            return transmit(net, port, id);
-        }
-        return join(net, port, id);
+        return hand_late_aside(net, port, id);
     }
     // Where not all packets come here, a mechanism sees this one, and nothing else does.
     let out = &net.ports[port];

@@ -129,9 +129,9 @@ fn launch_where_anything_may_be(net: &mut Network, port: PortId, arrival: Time, 
 /// A packet of data leaves for the link of a port that trims, which counts it against the limit of its queue until then.
 #[inline(always)]
 fn note_departure(net: &mut Network, port: PortId, id: PacketId) {
-    debug_assert!(net.ports[port].special.trims());
-    let RoutedPacket { packet, class, .. } = &net.slab[id];
-    net.trims.send(port, *class, packet.wire, net.ports[port].busy_until);
+    let (out, RoutedPacket { packet, class, .. }) = (&net.ports[port], &net.slab[id]);
+    debug_assert!(out.special.trims());
+    net.queues.nth_mut(out.queues, class.index()).admission.send(packet, out.counted.packets);
 }
 
 /// A packet leaves a port whose link loses, or that a trace covers. Returns whether it is lost.

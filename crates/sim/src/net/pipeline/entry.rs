@@ -1,6 +1,7 @@
 //! Entry: packets come into the network, and from links.
 
-use super::arrival::{hand, hand_aside};
+use super::arrival::{hand, hand_aside, hand_late};
+use super::deferred::is_deferred;
 use crate::ids::{ClassId, FlowSlot, PacketId};
 use crate::net::forward;
 use crate::net::network::Network;
@@ -32,12 +33,21 @@ pub fn arrive(net: &mut Network, id: PacketId, over: PortId) -> bool {
         return true;
     }
     let Some(port) = net.paths.ahead(routed.hop) else {
-        let next = forward::next(net, id, over);
-        hand_aside(net, next, id);
+        pass_on(net, id, over);
         return false;
     };
     routed.hop = routed.hop.next();
     routed.hops_left -= 1;
     hand(net, port, id);
     false
+}
+
+/// Hands a packet that tables forward, and that reached a switch over the link of a port, to the next port of its way.
+#[inline(never)]
+fn pass_on(net: &mut Network, id: PacketId, over: PortId) {
+    let port = forward::next(net, id, over);
+    if is_deferred(&net.ports[port]) {
+        return hand_late(net, port, id);
+    }
+    hand_aside(net, port, id);
 }

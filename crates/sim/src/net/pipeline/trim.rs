@@ -7,6 +7,7 @@ use super::vote::turn_back;
 use crate::fast_paths::tests_forbid;
 use crate::ids::{ClassId, Id, PacketId};
 use crate::net::admission::Length;
+use crate::net::data_queue::DataQueue;
 use crate::net::drop_reason::DropReason;
 use crate::net::drops::drop_packet;
 use crate::net::memory::Memory;
@@ -40,10 +41,13 @@ pub fn make_room<M: AdmissionRule>(net: &mut Network, port: PortId, id: PacketId
         let back = send_back(net, port, id);
         return Trimmed { is_settled: back.is_some(), back: [back, None] };
     }
-    let queue = &net.queues.nth(net.ports[port].queues, class.index()).queue;
+    let out = &net.ports[port];
+    let DataQueue { queue, admission } = net.queues.nth(out.queues, class.index());
     let (waiting, newest) = (Length { packets: queue.packets(), bytes: queue.bytes() }, queue.last());
     let wire = net.slab[id].packet.wire.into();
-    if net.trims.fits(port, class, waiting, wire, now) && join_by_force::<M>(net, port, id) {
+    // The queues of NDP's simulator hold the packet that is being sent, too.
+    let being_sent = admission.last_sent(out.counted.packets).filter(|_| out.busy_until > now);
+    if net.trims.at(port).fits(class, waiting, wire, being_sent) && join_by_force::<M>(net, port, id) {
         return Trimmed::settled([None; 2]);
     }
     if !Trimmer::cuts(&net.slab[id].packet) {
