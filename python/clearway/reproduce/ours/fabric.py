@@ -10,9 +10,9 @@ comparison for whoever chooses a transport for a fabric of 100 to 800 Gbps. All 
 * **Network**: fat trees of 128 and 1,024 hosts with links of 1 us; payload of 4,096 bytes.
 * **Incasts**: 8 to 512 flows of 256 KB to one host, which start together. **Permutation**: 2 MB from each host to
   another one. *Last flow*: its completion time over the least that the link at its end allows for all.
-* **Web search** and **Hadoop** at loads of 0.3, 0.5 and 0.8 of the hosts' links. The sweep has 10,000 and 50,000 flows,
-  on both trees. This page has all of them on 128 hosts, and a quarter of them on 1,024. Slowdown is against an idle
-  network, over all flows.
+* **Web search** and **Hadoop** at loads of 0.3, 0.5 and 0.8 of the hosts' links: 10,000 and 50,000 flows, on both
+  trees, so that those of 1,024 hosts have an eighth as many flows for each host. Slowdown is against an idle network,
+  over all flows.
 * **Queue**: the largest of any port of a switch. **Waste**: credits that found nothing to send, of those that arrived.
   **Trims** and **drops**: of packets of data, over all of those sent. **Fairness**: Jain's index of the rates of the
   flows of a burst.
@@ -54,9 +54,6 @@ SYSTEMS = (
 OWN_LOOKS = LOOKS | {"eqds": 32, "uec-nscc": 2, "uec-rccc": 11}
 #: The measures of a run, as its row names them.
 MEASURES = ("last", "p50", "p99", "max", "queue_KB", "waste", "trims", "drops", "jain", "unfinished")
-#: The share of the sweep's flows of web search and Hadoop that this page has, by the parameter of the tree: on 128
-#: hosts and on 1,024.
-SIZES = {8: 1.0, 16: 0.25}
 #: The number of seeds that web search and Hadoop have on 1,024 hosts.
 SEEDS_ON_LARGE = 3
 #: The size of a quick run: a tree of 16 hosts, one rate, and a hundredth of the flows.
@@ -116,9 +113,9 @@ def jobs(scale: str) -> list[Job]:
 
 
 def at(size: float) -> list[Job]:
-    """All points, with a share of the page's flows of web search and Hadoop, fewer seeds of these on 1,024 hosts."""
+    """All points, with a share of their flows of web search and Hadoop, and fewer seeds of these on 1,024 hosts."""
     return [
-        job(names, scenario, size * SIZES[scenario["topology"]["k"]])
+        job(names, scenario, size)
         for names, scenario in points()
         if scenario["topology"]["k"] == 8 or names["load"] in BURSTS or scenario["seed"] <= SEEDS_ON_LARGE
     ]
