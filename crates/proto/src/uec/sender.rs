@@ -256,8 +256,8 @@ impl Sender {
         }
     }
 
-    /// A packet of so much payload has arrived, of which this was known before. Of one on its way nothing else is to be noted, as
-    /// most are.
+    /// Notes that a packet of so much payload has arrived, whose state was this. It is not called for packets on their way, as most
+    /// are, of which nothing is to be noted.
     #[inline(never)]
     fn leave(&mut self, was: State, payload: u32) {
         match was {
