@@ -44,7 +44,7 @@ pub struct Records {
     offset: u64,
     /// The offset after the last byte that was ever sent.
     end: u64,
-    /// The numbers of packets by their states; of those that have arrived it means nothing.
+    /// The number of packets in each state, in the order of [`State`]. That of packets that have arrived means nothing.
     counts: [u32; 4],
     /// The place of the first of them.
     first_lost: u32,
@@ -235,7 +235,7 @@ impl Records {
 
     /// Counts one packet more or less of a state.
     fn note(&mut self, state: State, by: i32) {
-        // Not by names, of which a jump would remain.
+        // By a place in an array: the compiler makes a jump of a `match`, which is often guessed wrong.
         let count = &mut self.counts[state as usize];
         *count = count.wrapping_add_signed(by);
     }

@@ -26,7 +26,7 @@ pub struct Admission {
 /// The packet of a class that a port sent last, in the cache line that each packet of the class touches as it leaves.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct LastSent {
-    /// The number of packets of any kind that the port has sent with it, without all but the lowest 32 bits.
+    /// The lowest 32 bits of the number of packets, of any kind, that the port had sent when this one left, itself included.
     number: u32,
     /// Its size on the wire.
     wire: u16,
@@ -114,8 +114,9 @@ impl Admission {
         self.limit_packets -= 1;
     }
 
-    /// A packet of this class leaves a port that trims, which has sent so many packets with it. Only data counts: of another packet
-    /// the number before is noted, which the port has passed, since nobody can guess what leaves next.
+    /// Notes that a packet of this class leaves a port that trims, which has sent `packets` packets by then, this one included. A
+    /// packet without data is noted under a number that is past, so that it never counts as the last one; that takes no branch,
+    /// which a processor would often guess wrong.
     #[inline(always)]
     pub fn send(&mut self, packet: &Packet, packets: u64) {
         let is_other = packet.kind() != Kind::Data;

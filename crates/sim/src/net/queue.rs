@@ -83,7 +83,7 @@ impl Queue {
     #[inline]
     pub fn push(&mut self, slab: &mut Slab, id: PacketId, now: Time) {
         self.account(now);
-        // Of a queue that was empty the packet itself stands for the last one, since nobody can guess whether it was.
+        // In an empty queue the packet itself stands for the last one: a branch for that would often be guessed wrong.
         slab[self.last().unwrap_or(id)].next = Some(id);
         self.head = self.head.or(Some(id));
         self.tail = Some(id);

@@ -66,7 +66,7 @@ fn settle(net: &mut Network, port: PortId, until: Time) {
 /// Returns whether a port that is served late has sent something before `until` that still stands in its queues.
 #[inline(always)]
 fn is_due(out: &Port, until: Time) -> bool {
-    // One branch instead of two, each of which nobody can guess.
+    // One branch instead of two, each of which a processor would often guess wrong.
     (out.waiting > 0) & (out.busy_until < until)
 }
 
@@ -86,7 +86,7 @@ fn send_first(net: &mut Network, port: PortId) {
     queue.admission.send(&routed.packet, out.counted.packets + 1);
     out.waiting -= 1;
     // The next one came long ago. It is fetched while this one leaves; where there is none, this one is asked for again, which
-    // costs less than a branch whose way nobody can guess.
+    // costs less than a branch that is often guessed wrong.
     prefetch_lines(net.slab.address(queue.queue.head().unwrap_or(id)), 1);
     put_on_link_late(net, port, id, start);
 }
