@@ -17,6 +17,10 @@ TREE = {"topology.k": "8", "stop": "300 us"}
 LOSSLESS = {**TREE, "switch.shared_buffer": "32 MB"}
 WEB = {"traffic.web.flows": "200"}
 LOSSLESS_WEB = {**WEB, "topology.kind": "pacc-320", "topology.rate": "25 Gbps", "switch.shared_buffer": "32 MB"}
+#: Of the transports that spread packets over all paths, whose switches trim them.
+SPREAD = {"topology.rate": "200 Gbps", "network.payload": "4096 B"}
+SPREAD_TREE = {**SPREAD, "topology.k": "8", "stop": "100 us"}
+SPREAD_WEB = {**SPREAD, "traffic.web.flows": "200"}
 
 #: The scenarios with their transport (empty for those that they name) and settings.
 RUNS: tuple[tuple[str, str, dict[str, str]], ...] = (
@@ -38,6 +42,16 @@ RUNS: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("fig01-partition-aggregate", "expresspass", {}),
     ("ec4-dctcp", "", {"stop": "10 ms"}),
     ("mixed", "", {"traffic.new.flows": "300", "traffic.old.flows": "300"}),
+    ("permutation", "uec-nscc", SPREAD_TREE),
+    ("permutation", "uec-rccc", SPREAD_TREE),
+    ("permutation", "uec", SPREAD_TREE),
+    ("permutation", "ndp", SPREAD_TREE),
+    ("permutation", "eqds", SPREAD_TREE),
+    ("websearch", "uec-nscc", SPREAD_WEB),
+    ("websearch", "uec-rccc", SPREAD_WEB),
+    ("pulls", "ndp", {}),
+    ("pulls", "uec-rccc", {}),
+    ("pulls", "uec-nscc", {"transport.trimming": "false", "transport.sleek": "true"}),
 )
 
 
