@@ -20,11 +20,6 @@ use std::thread::{Builder, JoinHandle, available_parallelism};
 const LOOKS: u64 = 1 << 15;
 /// The least looks of a thread, which take about as long as to wake another one.
 const LEAST_LOOKS: u64 = 1 << 10;
-/// The part of the shortest delay from another part at which a part that has much to do tells how far it has come. A
-/// thread that is slower for a moment then keeps nobody waiting.
-const PORTIONS: u64 = 4;
-/// The events from which a part has much to do.
-const MUCH: u64 = 128;
 
 /// The threads, and the seats of the parts.
 pub struct Crew<P> {
@@ -38,8 +33,8 @@ struct Hall<P> {
     seats: Vec<Seat<P>>,
     /// For each part, the parts from which links lead to it, and the shortest delay of these.
     sources: Vec<Vec<(usize, Span)>>,
-    /// The simulated time between two promises of a part that has much to do.
-    portions: Vec<Span>,
+    /// For each part, the shortest of these delays.
+    windows: Vec<Span>,
     /// The number of threads: each has the parts whose numbers leave its own as the remainder.
     threads: usize,
     /// Set if there is a processor for each thread, so that they may wait awake.
@@ -89,13 +84,11 @@ impl<P: Piece> Crew<P> {
             sources.collect::<Vec<_>>()
         };
         let sources: Vec<Vec<(usize, Span)>> = (0..parts).map(of_part).collect();
-        let portion = |sources: &Vec<(usize, Span)>| {
-            let least = sources.iter().map(|&(_, delay)| delay).min().unwrap_or(Span::MAX);
-            Span::from_ps((least.as_ps() / PORTIONS).max(1))
-        };
+        let least =
+            |sources: &Vec<(usize, Span)>| sources.iter().map(|&(_, delay)| delay).min().unwrap_or(Span::MAX);
         let hall = Arc::new(Hall {
             seats: (0..parts).map(|_| Seat::default()).collect(),
-            portions: sources.iter().map(portion).collect(),
+            windows: sources.iter().map(least).collect(),
             sources,
             threads,
             has_room: Crew::<P>::fitting(threads) == threads,
@@ -250,9 +243,9 @@ impl<P: Piece> Hall<P> {
             return None;
         }
         // Where a thread sleeps nobody waits for a promise soon.
-        let portion =
-            if self.state.sleepers.load(Ordering::Relaxed) > 0 { Span::MAX } else { self.portions[part] };
-        let went = seat.go_on(|| self.heard(part), portion, MUCH)?;
+        let sleeps = self.state.sleepers.load(Ordering::Relaxed) > 0;
+        let window = if sleeps { Span::MAX } else { self.windows[part] };
+        let went = seat.go_on(|| self.heard(part), window)?;
         if went.is_stuck {
             self.state.is_stuck.store(true, Ordering::SeqCst);
         }

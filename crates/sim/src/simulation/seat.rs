@@ -58,10 +58,15 @@ struct Taken<P> {
     done: Time,
     /// The time of the first thing to do.
     next: Time,
-    /// The events of the last time.
-    events: u64,
+    /// The events of the last step, and the simulated time that it took.
+    last: (u64, Span),
 }
 
+/// The steps in which a piece that has much to do goes through a window. A thread that is slower for a moment then keeps nobody
+/// waiting.
+const PORTIONS: u64 = 4;
+/// The expected events for which a piece takes a longer step: they take several times as long as the step's own cost.
+const ENOUGH: u64 = 64;
 /// The mark of a seat whose piece is not to go on.
 const CLOSED: u64 = u64::MAX;
 
@@ -80,7 +85,7 @@ impl<P> Default for Seat<P> {
 impl<P> Seat<P> {
     /// Gives the seat a piece that is to go on to `until` and has nothing to do before `next`.
     pub fn fill(&self, piece: P, next: Time, until: Time) {
-        let taken = Taken { piece, until, done: Time::ZERO, next, events: 0 };
+        let taken = Taken { piece, until, done: Time::ZERO, next, last: (0, Span::ZERO) };
         *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
         self.done.store(0, Ordering::SeqCst);
     }
@@ -124,10 +129,26 @@ impl<P> Seat<P> {
     }
 }
 
+impl<P: Piece> Taken<P> {
+    /// Returns how far the piece goes on in one step, if what it promises is heard elsewhere after such a window at the earliest.
+    ///
+    /// A step is never longer than a window. A piece that were to go on by two while another one waits would keep that waiting, and
+    /// then wait for two of its windows itself: they would go on one after the other for good.
+    fn step(&self, window: Span) -> Span {
+        if self.piece.prefers_one_step() {
+            return window;
+        }
+        let (events, span) = self.last;
+        let enough = span.as_ps().saturating_mul(ENOUGH) / events.max(1);
+        Span::from_ps(enough.max(window.as_ps() / PORTIONS).clamp(1, window.as_ps()))
+    }
+}
+
 impl<P: Piece> Seat<P> {
-    /// Goes on with the piece up to what it may hear, or by a portion of time if it had many events the last time and several
-    /// steps cost it no more than one. Returns `None` if another thread does, or if it may not. `heard` must see all promises before the piece takes in what came.
-    pub fn go_on(&self, heard: impl Fn() -> Time, portion: Span, many: u64) -> Option<Went> {
+    /// Goes on with the piece up to what it may hear, but by no more than a step. Returns `None` if another thread does, or if it
+    /// may not. `heard` must see all promises before the piece takes in what came; `window` is the shortest delay from another
+    /// piece, or [`Span::MAX`] if nobody waits for a promise.
+    pub fn go_on(&self, heard: impl Fn() -> Time, window: Span) -> Option<Went> {
         let mut place = self.taken.try_lock().ok()?;
         let taken = place.as_mut()?;
         let heard = heard();
@@ -136,13 +157,10 @@ impl<P: Piece> Seat<P> {
             return None;
         }
         self.is_taken.store(true, Ordering::SeqCst);
-        let end = if taken.events < many || taken.piece.prefers_one_step() {
-            reach
-        } else {
-            reach.min(taken.done.max(taken.next).saturating_add(portion))
-        };
+        let start = taken.done.max(taken.next);
+        let end = reach.min(start.saturating_add(taken.step(window)));
         let Left { next, events, is_stuck } = taken.piece.go_on(end);
-        (taken.next, taken.events) = (next, events);
+        (taken.next, taken.last) = (next, (events, end.saturating_since(start)));
         taken.done = if is_stuck { taken.until } else { end };
         // What it hears from now on comes no sooner than what it might have heard.
         self.promise(if is_stuck { next } else { next.min(heard) });
@@ -158,16 +176,20 @@ impl<P: Piece> Seat<P> {
 mod tests {
     use super::*;
 
-    /// A piece that has many events, and notes how far it went.
+    /// A piece that has an event in each span of so many nanoseconds, and notes how far it went.
     struct Busy {
+        every: u64,
         prefers_one_step: bool,
-        ends: Vec<Time>,
+        done: Time,
+        ends: Vec<u64>,
     }
 
     impl Piece for Busy {
         fn go_on(&mut self, until: Time) -> Left {
-            self.ends.push(until);
-            Left { next: until, events: 1000, is_stuck: false }
+            let events = until.saturating_since(self.done).as_ps() / (1000 * self.every);
+            self.done = until;
+            self.ends.push(until.as_ps() / 1000);
+            Left { next: until, events, is_stuck: false }
         }
 
         fn prefers_one_step(&self) -> bool {
@@ -175,18 +197,32 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_busy_piece_goes_on_by_portions_unless_that_costs_it_more() {
+    /// Returns where the steps of such a piece end if it hears early of 4,000 ns, in windows of 1,000 ns.
+    fn ends(every: u64, prefers_one_step: bool) -> Vec<u64> {
         let at = |ns| Time::ZERO + Span::from_ns(ns);
-        let ends = |prefers_one_step| {
-            let seat = Seat::default();
-            seat.fill(Busy { prefers_one_step, ends: Vec::new() }, Time::ZERO, at(1000));
-            // Nothing is known of the first step.
-            seat.go_on(|| at(100), Span::from_ns(250), 128);
-            while seat.go_on(|| at(1000), Span::from_ns(250), 128).is_some() {}
-            seat.empty().ends[1..].to_vec()
-        };
-        assert_eq!(ends(false), [at(350), at(600), at(850), at(1000)]);
-        assert_eq!(ends(true), [at(1000)]);
+        let seat = Seat::default();
+        seat.fill(Busy { every, prefers_one_step, done: Time::ZERO, ends: Vec::new() }, Time::ZERO, at(4000));
+        // Before the first step nothing is known of events.
+        seat.go_on(|| at(100), Span::from_ns(1000));
+        while seat.go_on(|| at(4000), Span::from_ns(1000)).is_some() {}
+        let mut ends = seat.empty().ends;
+        assert_eq!(ends.remove(0), 100);
+        ends
+    }
+
+    #[test]
+    fn a_busy_piece_goes_through_a_window_in_four_steps_and_in_fewer_where_these_would_have_few_events() {
+        assert_eq!(ends(1, false)[..4], [350, 600, 850, 1100]);
+        // 64 events take 320 ns, and then 640 ns.
+        assert_eq!(ends(5, false)[..4], [420, 740, 1060, 1380]);
+        assert_eq!(ends(10, false)[..4], [740, 1380, 2020, 2660]);
+    }
+
+    #[test]
+    fn no_piece_goes_on_by_more_than_a_window_at_once_for_then_others_would_wait_for_it_and_it_for_them() {
+        // It has too few events for a step of its own in a window, or does best in one step.
+        for found in [ends(50, false), ends(1, true)] {
+            assert_eq!(found, [1100, 2100, 3100, 4000]);
+        }
     }
 }
