@@ -33,7 +33,7 @@ struct Hall<P> {
     seats: Vec<Seat<P>>,
     /// For each part, the parts from which links lead to it, and the shortest delay of these.
     sources: Vec<Vec<(usize, Span)>>,
-    /// For each part, the shortest of these delays.
+    /// For each part, the shortest of these delays, by more than which it never goes on in one step.
     windows: Vec<Span>,
     /// The number of threads: each has the parts whose numbers leave its own as the remainder.
     threads: usize,

@@ -62,10 +62,11 @@ struct Taken<P> {
     last: (u64, Span),
 }
 
-/// The steps in which a piece that has much to do goes through a window. A thread that is slower for a moment then keeps nobody
+/// The number of steps in which a piece that has much to do goes through a window. A thread that is slower for a moment then keeps nobody
 /// waiting.
 const PORTIONS: u64 = 4;
-/// The expected events for which a piece takes a longer step: they take several times as long as the step's own cost.
+/// The events that a step is expected to have, where such a part of a window has fewer: they take several times as long as what a step
+/// costs beside its events.
 const ENOUGH: u64 = 64;
 /// The mark of a seat whose piece is not to go on.
 const CLOSED: u64 = u64::MAX;
@@ -132,8 +133,8 @@ impl<P> Seat<P> {
 impl<P: Piece> Taken<P> {
     /// Returns how far the piece goes on in one step, if what it promises is heard elsewhere after such a window at the earliest.
     ///
-    /// A step is never longer than a window. A piece that were to go on by two while another one waits would keep that waiting, and
-    /// then wait for two of its windows itself: they would go on one after the other for good.
+    /// A step is never longer than a window, even if the piece has heard enough for two. In a step of two windows it would keep another
+    /// piece waiting all the time, which would then take two windows itself while this one waits, and so on: threads would work by turns.
     fn step(&self, window: Span) -> Span {
         if self.piece.prefers_one_step() {
             return window;
