@@ -5,7 +5,7 @@
  * Credits pay for full frames, and `clearwayd host` puts what they leave over into a table by host: bytes that small
  * packets to that host may spend. This program spends them in the kernel, so that such a packet does not go through user
  * space. It matches a packet that may leave at once, and counts each other one that NFQUEUE holds, because a packet must
- * not overtake those of its flow that are held.
+ * not overtake those of its flow that are held. A second after the last sign of the daemon it lets all packets leave.
  *
  * Bulk data of a flow that has many credits waits in its socket instead, where TCP's own window holds it. `cw_bulk_in`, at the
  * ingress of the NIC, turns a credit into an acknowledgement that opens the window by one full segment, and lowers the windows of
@@ -42,6 +42,12 @@ int cw_pass_small(struct __sk_buff *skb)
 		if (!bulk->sends || (__s32)(end - bulk->sent_to) > 0)
 			bulk->sent_to = end;
 		bulk->sends = 1;
+	}
+	/* While the daemon gives no sign of life, nobody would release what is held. */
+	if (ktime_get_ns() > table->alive) {
+		__sync_fetch_and_add(&table->unwatched, packet.segments);
+		__sync_fetch_and_add(&table->unwatched_payload, packet.payload);
+		return 1;
 	}
 	if (packet.flags & FIN || packet.segments > 1 || flows->held != flows->left)
 		goto hold;

@@ -131,6 +131,8 @@ struct table {
 	/* True while the daemon looks at small packets that were counted, and true if it hears those over IPv6 (daemon). */
 	__u32 counts, ipv6;
 	__u32 unused;
+	/* What left because the daemon gave no sign of life: packets, and bytes of payload (kernel). */
+	__u64 unwatched, unwatched_payload;
 	/* A bit for each place of a flow of which small packets were counted (kernel; the daemon clears it). */
 	__u64 moved_counted[COUNTED / 64];
 	struct host hosts[HOSTS];

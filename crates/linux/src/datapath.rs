@@ -235,6 +235,9 @@ pub trait Datapath {
     /// Handles what the bulk data of a flow did in the kernel.
     fn handle_released(&mut self, released: &Released, now: Time, actions: &mut Actions);
 
+    /// Counts packets, with so many bytes of payload, that left as they were because the daemon gave no sign of life.
+    fn count_unwatched(&mut self, packets: u64, payload: u64);
+
     /// Asks for a verdict on every packet that is held, because the datapath ends or the NIC went down: they
     /// leave as they are.
     fn release_all(&mut self, now: Time, actions: &mut Actions);

@@ -75,6 +75,8 @@ reasons! {
         NoPlace = "no_place",
         /// The datapath ended, or the NIC went down.
         Released = "released",
+        /// The daemon gave no sign of life, so that the kernel let them leave.
+        NoSign = "no_sign",
     }
 }
 
@@ -161,8 +163,13 @@ impl Counters {
 
     /// Counts a packet with so many bytes of payload that leaves without a credit.
     pub fn plain_packet(&mut self, reason: Plain, payload: u16) {
-        self.plain_packets[reason as usize] += 1;
-        self.plain_bytes[reason as usize] += u64::from(payload);
+        self.plain_packets(reason, 1, payload.into());
+    }
+
+    /// Counts packets with so many bytes of payload that leave without a credit.
+    pub fn plain_packets(&mut self, reason: Plain, packets: u64, payload: u64) {
+        self.plain_packets[reason as usize] += packets;
+        self.plain_bytes[reason as usize] += payload;
     }
 
     /// Counts a flow that becomes plain TCP.

@@ -441,6 +441,10 @@ impl Datapath for Host {
         self.with_sender(slot, now, actions, |flow, cx| sender::kernel::on_released(flow, released, cx));
     }
 
+    fn count_unwatched(&mut self, packets: u64, payload: u64) {
+        self.counters.plain_packets(Plain::NoSign, packets, payload);
+    }
+
     fn release_all(&mut self, now: Time, actions: &mut Actions) {
         let now = self.advance(now);
         for slot in 0..self.senders.places() {

@@ -99,6 +99,8 @@ impl Driver {
         let sniffer = Sniffer::open(nic.index(), setup.holds, ipv6, counting)?;
         let queue = Queue::open(setup.queue, copied, copying)?;
         let clock = Clock::start()?;
+        // The rules are about to be set, and the loop begins after that.
+        pass.iter().for_each(|pass| pass.live(clock.kernel_ns(clock.now())));
         let (load, told, downs) = (Load::default(), Time::ZERO, 0);
         Ok(Driver { nic, queue, frames, sniffer, pass, clock, load, priority, told, downs })
     }
@@ -175,6 +177,8 @@ impl Driver {
                 pass.tally(|passed| datapath.handle_passed(&passed, now, actions));
                 pass.tally_bulk(start, |released| datapath.handle_released(&released, now, actions));
                 pass.tally_small(|small| datapath.handle_small(&small, now, actions));
+                let (packets, payload) = pass.tally_unwatched();
+                datapath.count_unwatched(packets, payload);
             }
             self.timers(datapath, now, actions);
             if self.packets(datapath, now, ready, actions)? {

@@ -54,6 +54,8 @@ pub struct Pass {
     leaving: Vec<u16>,
     /// The places that had packets in the kernel's books and none in ours at the last look, with the kernel's count.
     astray: Vec<(u16, u32)>,
+    /// The packets, and their payload, that had left at the last tally because the daemon gave no sign of life.
+    unwatched: (u64, u64),
     /// The name of the program in the file system of BPF, until the rule has it.
     pin: Option<Pin>,
     /// The flows whose credits the kernel takes, or why it can't, if it shall.
@@ -79,7 +81,7 @@ pub struct Leaves<'a> {
     pub bulk: bool,
 }
 
-/// The time for which the daemon is taken to live after each look.
+/// The time for which the daemon is taken to live after each look: as long as it holds a packet at most by default.
 const ALIVE_NS: u64 = 1_000_000_000;
 
 /// What is known of a host in the table.
@@ -207,6 +209,14 @@ impl Pass {
         counts
     }
 
+    /// Returns the packets that left since the last call because the daemon had given no sign of life, and their payload in bytes.
+    pub(super) fn tally_unwatched(&mut self) -> (u64, u64) {
+        let table = self.shared.table();
+        let now = (table.unwatched.load(Acquire), table.unwatched_payload.load(Acquire));
+        let before = std::mem::replace(&mut self.unwatched, now);
+        (now.0 - before.0, now.1 - before.1)
+    }
+
     /// Records that a small packet was heard, of which the next ones can be counted.
     pub(super) fn on_small(&mut self, segment: &Segment) {
         let is_end = segment.flags.fin() || segment.flags.rst();
@@ -258,6 +268,7 @@ impl Pass {
             counts: vec![0; FLOWS],
             leaving: Vec::new(),
             astray: Vec::new(),
+            unwatched: (0, 0),
             pin,
             bulks: None,
             counting: None,

@@ -48,6 +48,10 @@ impl Datapath for Watched<'_> {
         self.datapath.handle_released(released, now, actions);
     }
 
+    fn count_unwatched(&mut self, packets: u64, payload: u64) {
+        self.datapath.count_unwatched(packets, payload);
+    }
+
     fn release_all(&mut self, now: Time, actions: &mut Actions) {
         self.datapath.release_all(now, actions);
     }

@@ -390,6 +390,8 @@ impl Datapath for Pac {
 
     fn handle_passed(&mut self, _: &Passed, _: Time, _: &mut Actions) {}
 
+    fn count_unwatched(&mut self, _: u64, _: u64) {}
+
     fn handle_small(&mut self, _: &Small, _: Time, _: &mut Actions) {}
 
     fn handle_released(&mut self, _: &Released, _: Time, _: &mut Actions) {}

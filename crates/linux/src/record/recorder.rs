@@ -127,6 +127,11 @@ impl<D: Datapath, W: Write> Datapath for Recorder<D, W> {
         );
     }
 
+    fn count_unwatched(&mut self, packets: u64, payload: u64) {
+        // No action follows from it, and so nothing is recorded.
+        self.inner.count_unwatched(packets, payload);
+    }
+
     fn release_all(&mut self, now: Time, actions: &mut Actions) {
         self.record(
             actions,

@@ -46,9 +46,21 @@ pub(super) struct Bulks {
 enum Kernel {
     /// By the socket that asks for connections, the socket that sends to the NIC, and the address of that.
     Sockets { diagnosis: Diagnosis, nic: OwnedFd, address: MacAddr },
-    /// Not at all: a test plays its part.
+    /// Not at all: a test plays its part. The first function answers for TCP, the second one does what the programs do at once with a
+    /// flow that is handed over.
     #[cfg(test)]
-    Played(fn(&FlowKey) -> Option<Connection>),
+    Played(fn(&FlowKey) -> Option<Connection>, fn(&BulkPlace)),
+}
+
+impl Kernel {
+    /// Hands a flow over to the programs, which may use its place from then on.
+    fn hand(&self, place: &BulkPlace, what: u32) {
+        place.is_on.store(what, Release);
+        #[cfg(test)]
+        if let Kernel::Played(_, at_once) = self {
+            at_once(place);
+        }
+    }
 }
 
 /// What is known of a flow in the table.
@@ -82,7 +94,7 @@ impl Bulks {
         match &self.kernel {
             Kernel::Sockets { diagnosis, .. } => diagnosis.ask(flow),
             #[cfg(test)]
-            Kernel::Played(ask) => ask(flow),
+            Kernel::Played(ask, _) => ask(flow),
         }
     }
 
@@ -117,12 +129,13 @@ impl Bulks {
         place.seen.store(bulk.seen, Relaxed);
         place.used.store(0, Relaxed);
         forget(place);
-        place.version.store(if bulk.flow.is_ipv6() { 6 } else { 4 }, Release);
-        place.is_on.store(if bulk.is_small { SMALL } else { BULK }, Release);
+        // The counts from which the next tally counts are read before the kernel may move them.
         let (came, taken) = (place.came.load(Relaxed), place.taken.load(Relaxed));
         let (bytes, wire) = (place.bytes.load(Relaxed), place.wire.load(Relaxed));
         let (replayed, added) = (place.replayed.load(Relaxed), place.added.load(Relaxed));
         let is_small = bulk.is_small;
+        place.version.store(if bulk.flow.is_ipv6() { 6 } else { 4 }, Release);
+        self.kernel.hand(place, if is_small { SMALL } else { BULK });
         let place = Place { at, is_on: true, is_small, came, added, taken, bytes, wire, replayed };
         self.flows.insert(bulk.flow, place);
     }

@@ -60,6 +60,9 @@ pub(super) struct Table {
     pub counts: AtomicU32,
     pub ipv6: AtomicU32,
     unused: u32,
+    /// What left because the daemon gave no sign of life: packets, and their payload in bytes.
+    pub unwatched: AtomicU64,
+    pub unwatched_payload: AtomicU64,
     /// A bit for each place of a flow of which small packets were counted.
     pub moved_counted: [AtomicU64; COUNTED / 64],
     pub hosts: [HostPlace; HOSTS],
@@ -67,7 +70,7 @@ pub(super) struct Table {
 }
 
 const _: () =
-    assert!(size_of::<HostPlace>() == 64 && size_of::<Table>() == 48 + COUNTED / 8 + 64 * HOSTS + 8 * FLOWS);
+    assert!(size_of::<HostPlace>() == 64 && size_of::<Table>() == 64 + COUNTED / 8 + 64 * HOSTS + 8 * FLOWS);
 const _: () = assert!(size_of::<BulkPlace>() == 208 && size_of::<Bulks>() == 208 * BULKS);
 const _: () = assert!(size_of::<CountedPlace>() == 64 && size_of::<Counted>() == 64 * COUNTED);
 

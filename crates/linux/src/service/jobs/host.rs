@@ -23,9 +23,9 @@ pub struct HostJob {
     params: HostParams,
     setup: Setup,
     found: Option<Found>,
-    /// The program for small packets, until the driver has it.
     /// True if the kernel takes credits for small packets.
     takes_credits: bool,
+    /// The program for small packets, until the driver has it.
     pass: Option<Pass>,
     driver: Option<Driver>,
     /// The file of the recording, opened while the daemon may still open files of others.

@@ -112,8 +112,9 @@ impl Programs {
         table.table().small.store(SMALL, Relaxed);
         table.table().frame.store(FRAME, Relaxed);
         table.table().alive.store(u64::MAX, Relaxed);
-        let kernel =
-            Kernel::Played(|_| Some(Connection { scale: SCALE, payload: PAYLOAD, unsent: 0, window: 0 }));
+        let knows: fn(&FlowKey) -> Option<Connection> =
+            |_| Some(Connection { scale: SCALE, payload: PAYLOAD, unsent: 0, window: 0 });
+        let kernel = Kernel::Played(knows, |_| {});
         Some(Programs { loaded, pass: Pass::over(table, None), bulks: Bulks::over(flows, kernel) })
     }
 

@@ -9,7 +9,7 @@ fn knows(_: &FlowKey) -> Option<Connection> {
 }
 
 fn bulks() -> Bulks {
-    Bulks::over(Shared::anonymous(), Kernel::Played(knows))
+    Bulks::over(Shared::anonymous(), Kernel::Played(knows, |_| {}))
 }
 
 fn key(number: u32) -> FlowKey {
@@ -114,8 +114,26 @@ fn a_flow_is_handed_over_with_all_that_its_credits_must_have_and_taken_back_with
 }
 
 #[test]
+fn what_the_kernel_does_before_the_daemon_goes_on_is_told_too() {
+    let at_once = |place: &BulkPlace| {
+        place.came.fetch_add(16, Relaxed);
+        place.taken.fetch_add(16, Relaxed);
+        place.bytes.fetch_add(16 * 1448, Relaxed);
+        place.wire.fetch_add(16 * 1538, Relaxed);
+    };
+    let mut bulks = Bulks::over(Shared::anonymous(), Kernel::Played(knows, at_once));
+    for _ in 0..2 {
+        bulks.begin(&bulk(key(1)));
+        let told = tally(&mut bulks);
+        assert_eq!((told[0].credits, told[0].packets, told[0].payload), (16, 16, 16 * 1448));
+        bulks.end(&key(1), 0);
+        tally(&mut bulks);
+    }
+}
+
+#[test]
 fn a_connection_that_tcp_does_not_know_here_stays_with_the_daemon() {
-    let mut bulks = Bulks::over(Shared::anonymous(), Kernel::Played(|_| None));
+    let mut bulks = Bulks::over(Shared::anonymous(), Kernel::Played(|_| None, |_| {}));
     bulks.begin(&bulk(key(1)));
     assert!(!meets(&bulks, &key(1), 1, 0) && bulks.flows.is_empty());
     bulks.end(&key(1), 0);
@@ -186,7 +204,7 @@ fn bytes_that_the_window_of_credits_keeps_in_the_socket_are_told_and_no_others()
     for (connection, unsent, why) in connections {
         let mut bulks = bulks();
         bulks.begin(&bulk(key(1)));
-        bulks.kernel = Kernel::Played(connection);
+        bulks.kernel = Kernel::Played(connection, |_| {});
         let ask = |bulks: &mut Bulks, window: u32| {
             let place = place(bulks, &key(1)).unwrap();
             place.ack.store(u32::MAX - 5, Relaxed);

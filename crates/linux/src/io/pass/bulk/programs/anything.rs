@@ -174,6 +174,8 @@ struct Counts {
     passed: u64,
     moved: u64,
     replayed: u64,
+    unwatched: u64,
+    unwatched_payload: u64,
 }
 
 /// The programs with what the steps so far must have made of their tables.
@@ -185,6 +187,7 @@ struct Model<'a> {
     left: [u64; 4],
     stamps: u64,
     highest: i64,
+    is_alive: bool,
 }
 
 impl Model<'_> {
@@ -192,7 +195,9 @@ impl Model<'_> {
         let table = self.programs.table();
         let held = table.flows.iter().map(|flows| u64::from(flows.held.load(Relaxed))).sum();
         let (passed, moved) = (table.spent.load(Relaxed), table.moved.load(Relaxed));
-        let mut counts = Counts { held, passed, moved, ..Counts::default() };
+        let unwatched = table.unwatched.load(Relaxed);
+        let unwatched_payload = table.unwatched_payload.load(Relaxed);
+        let mut counts = Counts { held, passed, moved, unwatched, unwatched_payload, ..Counts::default() };
         for place in self.programs.bulks.shared.table() {
             counts.came += u64::from(place.came.load(Relaxed));
             counts.taken += u64::from(place.taken.load(Relaxed));
@@ -216,6 +221,7 @@ impl Model<'_> {
                 flows.iter().for_each(|flows| flows.left.store(flows.held.load(Relaxed), Relaxed));
             }
             Step::Alive(is_alive) => {
+                self.is_alive = *is_alive;
                 let until = if *is_alive { u64::MAX } else { 1 };
                 self.programs.table().alive.store(until, Relaxed);
             }
@@ -276,6 +282,11 @@ impl Model<'_> {
         match segment {
             None => {
                 prop_assert_eq!((result, after), (0, before), "what the rule does not hold is nothing to us")
+            }
+            Some(segment) if !self.is_alive => {
+                let unwatched = before.unwatched + u64::from(segments.max(1));
+                let unwatched_payload = before.unwatched_payload + u64::from(segment.payload);
+                prop_assert_eq!((result, after), (1, Counts { unwatched, unwatched_payload, ..before }));
             }
             Some(_) if result == 0 => {
                 let count = u64::from(segments.max(1));
@@ -390,7 +401,8 @@ fn happens(programs: &mut Programs, steps: &[Step]) -> Result<(), TestCaseError>
     programs.bulks.tallied = programs.table().moved.load(Relaxed);
     programs.pass.allow(key(false).destination, 4_000);
     let (highest, sent_to) = (FIRST as i64 + 1_000, 1_000);
-    let mut model = Model { programs, sent_to, told: [0; 4], left: [0; 4], stamps: 0, highest };
+    let is_alive = true;
+    let mut model = Model { programs, sent_to, told: [0; 4], left: [0; 4], stamps: 0, highest, is_alive };
     for first in [Step::Release, Step::Alive(true), Step::Begin(false), Step::Begin(true)] {
         model.take(&first)?;
     }

@@ -182,3 +182,28 @@ fn a_small_packet_spends_what_is_left_over_for_its_host_and_no_credit() {
         assert!(programs.leaves(&Packet::full(flow, 2_040)), "and the credit is still there");
     });
 }
+
+#[test]
+fn without_a_sign_of_the_daemon_all_data_leaves_uncredited_and_is_counted() {
+    on_both(|programs, flow| {
+        programs.begin(flow);
+        programs.credited(flow, FIRST);
+        let payload: u32 = if flow.is_ipv6() { 1428 } else { 1448 };
+        let (full, small) = (Packet::full(flow, 1_000), Packet::data(flow, 1_000 + payload, 100));
+        // The small packet is held, since its host has no allowance, and so is what comes behind it.
+        assert!(!programs.leaves(&small) && !programs.leaves(&full));
+        assert_eq!(programs.pass.tally_unwatched(), (0, 0));
+        programs.pass.live(0);
+        assert!(programs.leaves(&full));
+        assert!(programs.leaves(&small));
+        assert_eq!(programs.pass.tally_unwatched(), (2, u64::from(payload) + 100));
+        assert_eq!(programs.pass.tally_unwatched(), (0, 0), "they are told once");
+        let place = programs.place(flow);
+        assert_eq!((seen(&place.came), seen(&place.taken)), (1, 0), "the credit is kept");
+        assert_eq!(seen(&place.sent_to), 1_000 + payload + 100, "the window follows what left");
+        programs.table().alive.store(u64::MAX, Relaxed);
+        assert!(!programs.leaves(&full), "what is held has not left yet");
+        programs.release(flow);
+        assert!(programs.leaves(&full), "and credits count again");
+    });
+}
