@@ -274,3 +274,20 @@ def test_a_program_that_lists_no_cases_is_refused(tmp_path: Path) -> None:
     done = tool("measure", "--program", tmp_path / "none")
     assert done.returncode == 1
     assert done.stderr == f"tools/bench: {tmp_path / 'none'}: is no program; `make bench` builds it\n"
+
+
+def test_counts_of_a_newer_build_stand_beside_the_times_of_before_and_the_page_says_so(page: ModuleType) -> None:
+    def found(commit: str, instructions: float, cpu_s: float) -> dict[str, object]:
+        rows = [
+            {"name": "web", "cpu_s": cpu_s, "instructions_per_tx": instructions, "data_misses_per_tx": 3.0},
+            {"name": "large", "cpu_s": cpu_s},
+        ]
+        return {"build": {"commit": commit}, "day": "2026-11-30", "machine": {}, "cases": rows}
+
+    counts = page.counts_in(found("b" * 40, 380.0, 9.0))
+    assert counts["cases"] == {"web": {"instructions_per_tx": 380.0, "data_misses_per_tx": 3.0}}
+    web, large = page.with_counts(found("a" * 40, 400.0, 2.0), counts)["cases"]
+    assert (web["instructions_per_tx"], web["cpu_s"], large) == (380.0, 2.0, {"name": "large", "cpu_s": 2.0})
+    assert "commit `bbbbbbbbbb`, counted on 2026-11-30" in page.counts_of(counts)
+    assert page.counts_of(None) == ""
+    assert page.with_counts(found("a" * 40, 400.0, 2.0), None)["cases"][0]["instructions_per_tx"] == 400.0

@@ -76,6 +76,8 @@ def parser() -> argparse.ArgumentParser:
         page.add_argument(f"--{name}", type=Path, metavar="FILE", action="append", default=[], help=text)
     for name in ("shares", "peers"):
         page.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"take over what `{name} --json` wrote here")
+    text = "take over only what callgrind counted from what `measure --json` wrote here, beside the times of before"
+    page.add_argument("--counts", type=Path, metavar="FILE", help=text)
     page.add_argument("--check", action="store_true", help="write nothing, and fail if the page is another")
     return found
 
@@ -94,7 +96,7 @@ def main() -> int:
     if arguments.command == "page":
         if arguments.check:
             return 0 if pages.check() else 1
-        pages.write(arguments.cases, arguments.against, arguments.shares, arguments.peers)
+        pages.write(arguments.cases, arguments.against, arguments.shares, arguments.peers, arguments.counts)
         return 0
     bench = Bench(arguments.program)
     if arguments.command == "count":

@@ -35,6 +35,14 @@ COLUMNS = (
     ("MB", "peak_bytes", ",.0f", 1e-6),
     ("bytes/flow", "bytes_per_flow", ",.0f", 1.0),
 )
+#: What callgrind counts a transmission: the same on each machine, so that it may be of a newer build than times are.
+COUNTS = (
+    "instructions_per_tx",
+    "mispredictions_per_tx",
+    "data_misses_per_tx",
+    "instruction_misses_per_tx",
+    "fetched_bytes_per_tx",
+)
 
 
 class Goal(NamedTuple):
@@ -116,6 +124,29 @@ def machine_of(found: dict[str, Any], figures: str = "The figures") -> str:
         f"{figures} are of a **{build['kind']}** build of commit `{build['commit'][:10]}` with {build['rustc']}, "
         f"measured on {found['day']} on {machine['processors']} processors ({machine['processor']}) with "
         f"{machine['memory_gb']} GB that other work shared as it happened to. {often}."
+    )
+
+
+def counts_in(found: dict[str, Any]) -> dict[str, Any]:
+    """What callgrind counted in a measurement, with its build and day."""
+    cases = {row["name"]: {key: row[key] for key in COUNTS if key in row} for row in found["cases"]}
+    return {key: found[key] for key in ("build", "day")} | {"cases": {name: row for name, row in cases.items() if row}}
+
+
+def with_counts(found: dict[str, Any], counts: dict[str, Any] | None) -> dict[str, Any]:
+    """A measurement with the counts of a newer build, where these were taken apart from it."""
+    newer = counts["cases"] if counts else {}
+    return found | {"cases": [row | newer.get(row["name"], {}) for row in found["cases"]]}
+
+
+def counts_of(counts: dict[str, Any] | None) -> str:
+    """The sentence that says of which build the counts are, if not of the one whose times stand beside them."""
+    if counts is None:
+        return ""
+    build = counts["build"]
+    return (
+        " Instructions, mispredictions, misses and bytes fetched are those of commit "
+        f"`{build['commit'][:10]}`, counted on {counts['day']}."
     )
 
 
@@ -227,9 +258,11 @@ def render() -> str:
         raise ProblemError(f"{measured}: is not there; `make bench-page` makes it from out/bench.json")
     found = json.loads(measured.read_text("utf-8"))
     guided, split = (beside(name) for name in ("cases-guided", "shares"))
+    counts = beside("counts")
+    found = with_counts(found, counts)
     against = [builds for builds in (beside(name) for name in ("against", "against-guided")) if builds]
     parts = {
-        "machine": machine_of(found),
+        "machine": machine_of(found) + counts_of(counts),
         "table": table_of(found),
         "goals": goals_of(found, guided, split),
         "guided": machine_of(guided, "The figures in its column")
@@ -252,12 +285,18 @@ def place_of(name: str, source: Path) -> Path:
     return DATA / f"{name}{'-guided' if build['kind'] == GUIDED else ''}.json"
 
 
-def write(cases: list[Path], against: list[Path], split: Path | None, peers: Path | None) -> None:
+def write(cases: list[Path], against: list[Path], split: Path | None, peers: Path | None, counts: Path | None) -> None:
     """Takes over new measurements, if files with them are named, and writes the page."""
     DATA.mkdir(parents=True, exist_ok=True)
     for name, sources in (("cases", cases), ("against", against)):
         for source in sources:
             place_of(name, source).write_bytes(source.read_bytes())
+    if any(place_of("cases", source).name == "cases.json" for source in cases):
+        # Times and counts are of one build again.
+        (DATA / "counts.json").unlink(missing_ok=True)
+    if counts:
+        taken = counts_in(json.loads(counts.read_text("utf-8")))
+        (DATA / "counts.json").write_text(json.dumps(taken, indent=1) + "\n", "utf-8")
     for name, measured in (("shares", split), ("peers", peers)):
         if measured:
             (DATA / f"{name}.json").write_bytes(measured.read_bytes())
