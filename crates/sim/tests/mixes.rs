@@ -60,3 +60,22 @@ proptest! {
         }
     }
 }
+
+/// A case that was drawn: by a stop at 100 s one flow had not even begun.
+#[test]
+fn a_flow_whose_handshake_is_lost_seven_times_arrives_after_two_minutes() {
+    let text = "seed = 2352959395\nstop = \"1000 s\"\n[topology]\nkind = \"fat-tree\"\nrate = \"10 Gbps\"\ndelay = \"228 ns\"\n\
+        [network]\nrouting = \"adaptive\"\n[switch]\nshared_buffer = \"1 MB\"\n\
+        [[switch.class]]\nname = \"c0\"\npriority = 1\nweight = 1\n\
+        [[switch.class]]\nname = \"c1\"\npriority = 2\nweight = 1\nlossless = false\nbuffer = \"30 KB\"\n\
+        [[traffic]]\ntransport = { name = \"pac\" }\nkind = \"flows\"\n\
+        list = [{ src = 0, dst = 2, size = \"14833 B\" }, { src = 4, dst = 0, size = \"2067 B\", stop = \"738 us\" }, \
+        { src = 1, dst = 0, size = \"21221 B\" }, { src = 5, dst = 0, size = \"40884 B\" }]\n\
+        class = \"c0\"\nack_class = \"c0\"\n[[loss]]\nprobability = 0.033\n";
+    let model = model(text).unwrap_or_else(|error| panic!("{error}"));
+    let results = run(&model);
+    check(&model, &results);
+    // The handshake is tried at 0, 1, 3, 7, 15, 31 and 63 s and, after the longest timeout of a minute, at 123 s.
+    let last = results.flows.f64s("fct_s").iter().copied().fold(0.0, f64::max);
+    assert!((123.0..123.1).contains(&last), "{last} s");
+}
