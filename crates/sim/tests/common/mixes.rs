@@ -230,8 +230,8 @@ fn troubles() -> impl Strategy<Value = String> {
     loss
 }
 
-/// The time at which runs stop that have not ended, in seconds. Where links lose packets, a third of the handshakes are lost, and their
-/// timers double up to a minute: there is room for twenty tries of one flow.
+/// The time at which runs stop that have not ended, in seconds. Where links lose packets, a third of the
+/// handshakes and more are lost, and their timers double up to a minute: there is room for twenty tries of one flow.
 const STOP_S: u32 = 1_000;
 
 /// Draws scenario files with several transports in one network.
