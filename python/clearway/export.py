@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -66,6 +66,14 @@ class Ran:
     def flows(self) -> pl.DataFrame:
         """The flows that have a size, in the order of their starts."""
         return self.run.flows.filter(self.run.flows["size_bytes"] > 0).sort("start_s", maintain_order=True)
+
+    @cached_property
+    def shared(self) -> set[tuple[str, int]]:
+        """The connections that carry several messages of a list, as traffic entry and number."""
+        listed = {part["name"] for part in self.settings["traffic"] if part["kind"] in ("flows", "file")}
+        rows = self.flows.select("traffic", "flow").iter_rows()
+        counts = Counter((traffic, flow) for traffic, flow in rows if traffic in listed)
+        return {connection for connection, count in counts.items() if count > 1}
 
     def rows(self) -> Iterator[tuple[dict[str, Any], int, int]]:
         """The flows with the numbers of their hosts."""
@@ -130,16 +138,23 @@ def hpcc_flows(ran: Ran) -> Exported:
 
 
 def htsim_flows(ran: Ran, start_unit: str) -> Exported:
-    """A connection matrix (`.cm`) of htsim, with starts in `ps` or in whole `us`."""
+    """A connection matrix (`.cm`) of htsim, with starts in `ps` or in whole `us`.
+
+    Messages of a connection share its id.
+    """
     per_second = {"ps": 10**12, "us": 10**6}[start_unit]
     lines = [f"Nodes {ran.network['hosts']}", f"Connections {len(ran.flows)}"]
+    ids: dict[tuple[str, int], int] = {}
     for number, (row, src, dst) in enumerate(ran.rows(), 1):
         if row["size_bytes"] > HTSIM_MOST:
             raise Error(
                 f"a flow of {row['size_bytes']} B is too large for htsim, which reads sizes up to {HTSIM_MOST} B"
             )
         start = round(row["start_s"] * per_second)
-        lines.append(f"{src}->{dst} id {number} start {start} size {row['size_bytes']}")
+        name = row["traffic"], row["flow"]
+        shares = name in ran.shared
+        flow_id, message = (ids.setdefault(name, number), " msg") if shares else (number, "")
+        lines.append(f"{src}->{dst} id {flow_id} start {start} size {row['size_bytes']}{message}")
     return ran.listed(lines)
 
 
@@ -149,11 +164,17 @@ def ns2_flows(ran: Ran) -> Exported:
 
 
 def csv_flows(ran: Ran) -> Exported:
-    """A list of flows as CSV, which scenarios read: `start_ps,src,dst,size_bytes`, hosts by name."""
-    lines = [
-        f"{round(row['start_s'] * 1e12)},{row['src']},{row['dst']},{row['size_bytes']}" for row, _, _ in ran.rows()
-    ]
-    return ran.listed(["start_ps,src,dst,size_bytes", *lines])
+    """A list of flows as CSV, which scenarios read: `start_ps,src,dst,size_bytes`, hosts by name.
+
+    Where messages share a connection, a column `connection` names it.
+    """
+    lines = []
+    for row, _, _ in ran.rows():
+        line = f"{round(row['start_s'] * 1e12)},{row['src']},{row['dst']},{row['size_bytes']}"
+        name = row["traffic"], row["flow"]
+        connection = f"{name[0]}/{name[1]}" if name in ran.shared else ""
+        lines.append(f"{line},{connection}" if ran.shared else line)
+    return ran.listed([f"start_ps,src,dst,size_bytes{',connection' if ran.shared else ''}", *lines])
 
 
 def links(ran: Ran) -> Iterator[tuple[str, str, int, int, float]]:

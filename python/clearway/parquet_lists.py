@@ -15,6 +15,7 @@ from pathlib import Path
 #: The columns that a list of flows may have.
 COLUMNS = (
     "src", "dst", "start", "start_s", "start_ms", "start_us", "start_ns", "start_ps", "size", "size_bytes",
+    "connection",
 )  # fmt: skip
 #: The program of that process, and its exit code where the file is refused, for the reason that it then prints.
 PROGRAM, REFUSED = "import clearway.parquet_lists; clearway.parquet_lists.main()", 3
@@ -71,7 +72,9 @@ def converted(path: Path, most: int) -> str:
     except unreadable as error:
         raise ValueError(f"is no whole Parquet file: {' '.join(str(error).split())[:200]}") from None
     if unknown := [name for name in schema if name not in COLUMNS]:
-        known = "src, dst, start (or start_s, start_ms, start_us, start_ns, start_ps) and size (or size_bytes)"
+        known = (
+            "src, dst, start (or start_s, start_ms, start_us, start_ns, start_ps), size (or size_bytes) and connection"
+        )
         raise ValueError(f"{unknown[0]!r} is no column of a list of flows; keep {known}")
     if odd := [name for name, kind in schema.items() if not (kind.is_numeric() or kind in (pl.String, pl.Categorical))]:
         raise ValueError(f"the column {odd[0]!r} holds {schema[odd[0]]}; write numbers or texts")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from conftest import Cli
 
@@ -44,6 +45,25 @@ def test_a_list_of_a_runs_flows_gives_the_same_completion_times(run: clearway.Ru
     unit = {"start_unit": "ps"} if form == "htsim-flows" else {}
     again = clearway.run({**SCENARIO, "traffic": [{"kind": "file", "path": str(path), **unit}]})
     assert sent(again) == sent(run)
+
+
+@pytest.mark.parametrize("form", ["csv-flows", "parquet", "htsim-flows"])
+def test_messages_of_a_connection_share_it_in_a_list_of_flows(form: str, tmp_path: Path) -> None:
+    ends = {"src": "h0", "dst": "h5", "size": "30 KB", "connection": "a"}
+    listed = [{**ends, "start": f"{us} us"} for us in (0, 0, 400)] + [{"src": "h1", "dst": "h5", "size": "9 KB"}]
+    settings = {**SCENARIO, "transport": {"name": "dctcp", "handshake": True}}
+    run = clearway.run({**settings, "traffic": [{"kind": "flows", "list": listed}]})
+    assert run.flows["flow"].to_list() == [0, 0, 1, 0]
+    path = tmp_path / "flows"
+    text = export(run, form.replace("parquet", "csv-flows")).text
+    if form == "parquet":
+        pl.read_csv(text.encode()).write_parquet(path)
+    else:
+        path.write_text(text)
+    unit = {"start_unit": "ps"} if form == "htsim-flows" else {}
+    again = clearway.run({**settings, "traffic": [{"kind": "file", "path": str(path), **unit}]})
+    assert sent(again) == sent(run)
+    assert again.flows["flow"].to_list() == run.flows["flow"].to_list()
 
 
 @pytest.mark.parametrize(("form", "kind"), [("hpcc-topology", "hpcc-file"), ("graphml", "graphml-file")])

@@ -3,8 +3,10 @@
 //! [`crate::scenario`] makes a [`Model`] from a scenario file, and [`crate::Simulation`] runs it. Code can also build
 //! one directly.
 
+mod messages;
 mod port;
 
+pub use messages::Messages;
 pub use port::{
     Amount, Class, CreditClass, CreditTurn, LastHop, Marking, Pfc, PortModel, SharedBuffer, Threshold, Trim,
     by_rate,
@@ -173,6 +175,8 @@ impl Traffic {
 pub enum Pattern {
     /// Flows that are listed, in the order of their start.
     Flows(Arc<Vec<Flow>>),
+    /// Messages that are listed, of which one connection may carry several.
+    Messages(Arc<Messages>),
     /// Flows between random pairs of hosts that arrive by a Poisson process.
     Poisson(Poisson),
     /// Rounds of requests and responses.

@@ -147,6 +147,7 @@ fn entry(entry: &clearway_sim::model::Traffic) -> Entry {
         name: entry.name.clone(),
         kind: match entry.pattern {
             Pattern::Flows(_) => "flows",
+            Pattern::Messages(_) => "messages",
             Pattern::Poisson(_) => "poisson",
             Pattern::Rounds(_) => "rounds",
         },

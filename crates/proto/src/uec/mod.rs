@@ -20,7 +20,7 @@
 //! simulator alone.
 //!
 //! # Deviations
-//! - A flow is a stream of bytes: packets do not end where a write ended, as those of the simulator end with a message.
+//! - A message counts as arrived once all of its connection before it has: those of the simulator count each by itself.
 //! - A probe of SLEEK that finds no room never takes the place of another packet.
 //! - A receiver answers in the instant in which a packet arrives, so that no `Service_Time` is taken off samples (UE-2), and all
 //!   negative acknowledgements are of packets that were cut (UE-11).
@@ -33,6 +33,7 @@
 //!   that of the slowest link on the path.
 
 mod arrived;
+mod backlog;
 pub mod config;
 pub mod credit;
 mod family;

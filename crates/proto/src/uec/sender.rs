@@ -1,5 +1,6 @@
 //! The sending end: it numbers packets, sends what window and credit permit, and repeats what is lost.
 
+use super::backlog::Backlog;
 use super::config::SenderConfig;
 use super::credit::Credit;
 use super::marks::{ASKS, OF_PROBE, OF_REPEAT};
@@ -19,9 +20,6 @@ use serde::{Deserialize, Serialize};
 
 mod deadlines;
 mod recovery;
-
-/// The most bytes on the wire that count as yet to be sent.
-const BACKLOG_MAX: u64 = 1 << 62;
 
 /// A probe, of which a sender has one on its way at most.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -45,8 +43,8 @@ pub struct Sender {
     records: Records,
     taken: Taken,
     deadlines: Deadlines,
-    /// The bytes that the application has written.
-    written: u64,
+    /// What the application has written.
+    messages: Backlog,
     /// True once the application writes no more.
     closed: bool,
     /// True if the receiver has yet to be told where the flow ends, in a packet without data.
@@ -81,7 +79,7 @@ impl Sender {
             records: Records::default(),
             taken: Taken::default(),
             deadlines: Deadlines::default(),
-            written: 0,
+            messages: Backlog::default(),
             closed: false,
             owes_end: false,
             lost_bytes: 0,
@@ -107,24 +105,16 @@ impl Sender {
 
     /// Returns the bytes on the wire that have yet to be sent for the first time.
     fn backlog(&self) -> u64 {
-        let (unsent, framing) = (self.written - self.records.end(), self.config.framing);
-        match unsent {
+        let framing = self.config.framing;
+        match self.messages.wire(self.records.end(), framing) {
             0 if self.owes_end => framing.wire(0).into(),
-            0 => 0,
-            _ => {
-                let most = u64::from(framing.payload_max);
-                let rest = (unsent % most) as u32;
-                let last = if rest > 0 { framing.wire(rest) } else { 0 };
-                let full = (unsent / most).saturating_mul(framing.wire_max().into());
-                // A flow without end has this much at most, to which what is lost can be added.
-                full.saturating_add(last.into()).min(BACKLOG_MAX)
-            }
+            wire => wire,
         }
     }
 
     /// Returns true if there is something to send for the first time.
     fn has_backlog(&self) -> bool {
-        self.records.end() < self.written || self.owes_end
+        self.records.end() < self.messages.written() || self.owes_end
     }
 
     /// Returns true if there is something to send, whether it may leave or not.
@@ -146,9 +136,14 @@ impl Sender {
         let next = match self.records.first_lost() {
             _ if self.config.room_for_mtu => framing.wire_max(),
             Some(place) => self.size(place),
-            None => framing.wire((self.written - self.records.end()).min(framing.payload_max.into()) as u32),
+            None => framing.wire(self.next_payload()),
         };
         window.has_room(self.in_flight, next)
+    }
+
+    /// Returns the payload of the next new packet.
+    fn next_payload(&self) -> u32 {
+        self.messages.of_message(self.records.end()).min(self.config.framing.payload_max.into()) as u32
     }
 
     /// Returns the pull that the flow wants to have come to, and the last one.
@@ -338,7 +333,7 @@ impl Endpoint for Sender {
         }
         if self.probe.is_wanted && !matches!(packet.header, Header::Pull { .. }) {
             self.probe.is_wanted = false;
-            if self.records.end() < self.written {
+            if self.records.end() < self.messages.written() {
                 self.probe(self.config.framing.wire_max());
             }
         }
@@ -385,7 +380,10 @@ impl Endpoint for Sender {
     }
 
     fn is_finished(&self) -> bool {
-        self.closed && !self.owes_end && self.records.is_empty() && self.records.end() == self.written
+        self.closed
+            && !self.owes_end
+            && self.records.is_empty()
+            && self.records.end() == self.messages.written()
     }
 
     fn gauges(&self) -> Gauges {
@@ -414,14 +412,15 @@ impl endpoint::Sender for Sender {
                 (self.records.psn(place), self.records.bytes(place), repeats)
             }
             None => {
-                let offset = self.records.end();
-                let payload = (self.written - offset).min(framing.payload_max.into()) as u32;
-                (self.records.push(payload, entropy, State::Flying, now), (offset, payload), 0)
+                let (offset, payload) = (self.records.end(), self.next_payload());
+                let psn = self.records.push(payload, entropy, State::Flying, now);
+                self.messages.send(self.records.end(), framing);
+                (psn, (offset, payload), 0)
             }
         };
         let wire = framing.wire(payload);
         let is_again = lost.is_some();
-        let is_last = self.closed && offset + u64::from(payload) == self.written;
+        let is_last = self.closed && offset + u64::from(payload) == self.messages.written();
         self.owes_end &= !is_last || is_again;
         self.lost_bytes -= if is_again { wire.into() } else { 0 };
         self.in_flight += i64::from(wire);
@@ -445,24 +444,24 @@ impl endpoint::Sender for Sender {
     }
 
     fn remaining(&self) -> u64 {
-        self.written - self.records.end() + self.lost_bytes
+        self.messages.written() - self.records.end() + self.lost_bytes
     }
 
     fn write(&mut self, bytes: u64, cx: &mut Cx<'_>) {
-        self.written = self.written.saturating_add(bytes);
+        self.messages.write(bytes, self.records.end(), self.config.framing);
         self.wake(cx);
     }
 
     fn close(&mut self, cx: &mut Cx<'_>) {
         self.closed = true;
-        self.owes_end = self.records.end() == self.written;
+        self.owes_end = self.records.end() == self.messages.written();
         self.wake(cx);
     }
 
     fn truncate(&mut self, cx: &mut Cx<'_>) -> u64 {
-        self.written = self.records.end();
+        self.messages.cut(self.records.end());
         self.close(cx);
-        self.written
+        self.messages.written()
     }
 
     fn acknowledged(&self) -> u64 {

@@ -18,6 +18,10 @@ const NETWORK_LINK_BYTES: f64 = 300.0;
 /// packets that it has in the network. Measured of 20,000 flows to one host: 660 under DCTCP, 1,020 under DCQCN, 1,260
 /// under ExpressPass; less before packets come back.
 const LIVE_BYTES: f64 = 900.0;
+/// The bytes of a message in a list besides its flow: the number of its connection.
+const MESSAGE_BYTES: f64 = 4.0;
+/// The bytes of a connection of such a list: its last message, and its flow while it is open.
+const CONNECTION_BYTES: f64 = 12.0;
 /// The share by which a growing list exceeds its content, since its room doubles.
 const GROWTH: f64 = 1.5;
 /// The bytes of a sample: its row, and its row in the data frame.
@@ -95,12 +99,17 @@ pub fn sample_rows(rows: f64) -> RowBytes {
 
 /// Returns the bytes of the flows of a traffic entry without their rows, where `live` flows are alive at once.
 pub fn flow_bytes(pattern: &Pattern, live: f64) -> f64 {
+    let flow = size_of::<model::Flow>() as f64;
     let listed = match pattern {
-        Pattern::Flows(flows) => flows.len() as f64,
+        Pattern::Flows(flows) => flows.len() as f64 * flow,
+        Pattern::Messages(messages) => {
+            let (list, connections) = (messages.list().len() as f64, messages.connections() as f64);
+            list * (flow + MESSAGE_BYTES) + connections * CONNECTION_BYTES
+        }
         _ => 0.0,
     };
     let ends = (size_of::<Sending>() + size_of::<Receiving>()) as f64;
-    listed * size_of::<model::Flow>() as f64 + live * (ends + LIVE_BYTES)
+    listed + live * (ends + LIVE_BYTES)
 }
 
 /// Returns the bytes that a network of so many hosts and links takes in a run.

@@ -125,6 +125,7 @@ impl Ways<'_> {
     fn load(&mut self, entry: &Traffic) -> Load {
         let load = match &entry.pattern {
             Pattern::Flows(flows) => self.listed(flows, Exchanges::of(entry)),
+            Pattern::Messages(messages) => self.listed(messages.list(), Exchanges::of(entry)),
             Pattern::Poisson(poisson) => self.poisson(poisson, Exchanges::of(entry)),
             Pattern::Rounds(rounds) => self.rounds(rounds, Exchanges::of(entry)),
         };

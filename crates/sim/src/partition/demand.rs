@@ -39,6 +39,7 @@ impl Demand {
         for entry in &model.traffic {
             match &entry.pattern {
                 Pattern::Flows(flows) => demand.add_listed(model, flows),
+                Pattern::Messages(messages) => demand.add_listed(model, messages.list()),
                 Pattern::Poisson(poisson) => demand.add_poisson(model, poisson),
                 Pattern::Rounds(rounds) => demand.add_rounds(model, rounds),
             }

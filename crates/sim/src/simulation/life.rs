@@ -33,14 +33,8 @@ pub struct Start {
 
 /// Begins a flow that carries one message.
 pub fn start_single(sim: &mut Simulation, name: FlowName, flow: model::Flow) {
-    let slot = open_single(sim, name, flow);
-    sim.nets.share_paths();
-    let from = sim.nets.part_of(flow.src);
-    let bytes = flow.size.map_or(ENDLESS, Bytes::get);
-    let now = sim.now;
-    let record = add_row(sim, slot, bytes, now).expect("just opened");
-    let close = flow.size.is_some();
-    sim.regions[from].drive_sender(slot, Input::Write { bytes, close }, sim.nets.part_mut(from));
+    let slot = open_flow(sim, Start { name, src: flow.src, dst: flow.dst, established: false });
+    let record = write_message(sim, slot, flow, flow.size.is_some());
     if let Some(stop) = flow.stop {
         sim.global_events.push(stop, GlobalEvent::Stop(record));
     }
@@ -49,11 +43,28 @@ pub fn start_single(sim: &mut Simulation, name: FlowName, flow: model::Flow) {
 /// Opens a flow that will carry one message, which both of its ends expect.
 pub fn open_single(sim: &mut Simulation, name: FlowName, flow: model::Flow) -> FlowSlot {
     let slot = open_flow(sim, Start { name, src: flow.src, dst: flow.dst, established: false });
-    let (from, to) = (sim.nets.part_of(flow.src), sim.nets.part_of(flow.dst));
-    let sending = sim.regions[from].hosts.senders.get_mut(slot).expect("just opened");
-    let end = sending.add_message(flow.size.map_or(ENDLESS, Bytes::get));
-    sim.regions[to].hosts.receivers.get_mut(slot).expect("just opened").messages.push(end);
+    expect_message(sim, slot, flow);
     slot
+}
+
+/// Lets both ends of a flow that is alive expect its next message.
+fn expect_message(sim: &mut Simulation, slot: FlowSlot, flow: model::Flow) {
+    let (from, to) = (sim.nets.part_of(flow.src), sim.nets.part_of(flow.dst));
+    let sending = sim.regions[from].hosts.senders.get_mut(slot).expect("the flow is alive");
+    let end = sending.add_message(flow.size.map_or(ENDLESS, Bytes::get));
+    sim.regions[to].hosts.receivers.get_mut(slot).expect("the flow is alive").messages.push(end);
+}
+
+/// Writes the next message to a flow that is alive, its last one if it closes. Returns the message's row.
+pub fn write_message(sim: &mut Simulation, slot: FlowSlot, flow: model::Flow, close: bool) -> RecordId {
+    expect_message(sim, slot, flow);
+    sim.nets.share_paths();
+    let from = sim.nets.part_of(flow.src);
+    let bytes = flow.size.map_or(ENDLESS, Bytes::get);
+    let now = sim.now;
+    let record = add_row(sim, slot, bytes, now).expect("the flow is alive");
+    sim.regions[from].drive_sender(slot, Input::Write { bytes, close }, sim.nets.part_mut(from));
+    record
 }
 
 /// Begins a flow: finds its paths and makes both of its ends.

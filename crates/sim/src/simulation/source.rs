@@ -1,6 +1,6 @@
 //! The state of each traffic entry: what it starts next, and when.
 
-use crate::ids::{Id, IdVec, TrafficId};
+use crate::ids::{FlowSlot, Id, IdVec, TrafficId};
 use crate::model::{Flow, Model, Pattern, Poisson};
 use clearway_proto::{Entity, Rng};
 use clearway_units::{Bytes, Span, Time};
@@ -11,6 +11,13 @@ use serde::{Deserialize, Serialize};
 pub enum Source {
     /// A position in a list of flows.
     Flows(usize),
+    /// A position in a list of messages.
+    Messages {
+        /// The number of messages that started.
+        next: usize,
+        /// The flow of each connection that was opened.
+        flows: Vec<Option<FlowSlot>>,
+    },
     /// The next arrival of a Poisson process.
     Poisson {
         /// The stream of randomness of sizes, times and pairs.
@@ -75,6 +82,9 @@ impl Source {
                 Source::Poisson { rng, arrived: 0, next }
             }
             Pattern::Flows(_) => Source::Flows(0),
+            Pattern::Messages(messages) => {
+                Source::Messages { next: 0, flows: vec![None; messages.connections()] }
+            }
             Pattern::Rounds(_) => Source::Rounds,
         }
     }
@@ -83,6 +93,9 @@ impl Source {
     pub fn next_at(&self, pattern: &Pattern) -> Option<Time> {
         match (self, pattern) {
             (Source::Flows(next), Pattern::Flows(flows)) => flows.get(*next).map(|flow| flow.start),
+            (Source::Messages { next, .. }, Pattern::Messages(messages)) => {
+                messages.list().get(*next).map(|message| message.start)
+            }
             (Source::Poisson { arrived, next, .. }, Pattern::Poisson(poisson)) => {
                 let open = *arrived < poisson.flows && poisson.stop.is_none_or(|stop| *next <= stop);
                 open.then_some(*next)
@@ -92,7 +105,7 @@ impl Source {
         }
     }
 
-    /// Returns the next flow, which there must be, with its number; `None` of rounds.
+    /// Returns the next flow, which there must be, with its number; `None` of messages and rounds, which share flows.
     pub fn next_flow(&mut self, pattern: &Pattern) -> Option<(u64, Flow)> {
         match (pattern, self) {
             (Pattern::Flows(flows), Source::Flows(next)) => {
@@ -138,6 +151,7 @@ impl Pattern {
     pub fn expected(&self) -> Option<u64> {
         Some(match self {
             Pattern::Flows(flows) => flows.len() as u64,
+            Pattern::Messages(messages) => messages.list().len() as u64,
             Pattern::Poisson(poisson) => poisson.flows,
             Pattern::Rounds(rounds) => {
                 let messages = if rounds.request == Bytes::ZERO { 1 } else { 2 };

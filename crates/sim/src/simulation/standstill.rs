@@ -33,6 +33,7 @@ impl Standstill {
     pub fn new(model: &Model) -> Standstill {
         let starting = |pattern: &Pattern| match pattern {
             Pattern::Flows(flows) => flows.len(),
+            Pattern::Messages(messages) => messages.list().len(),
             Pattern::Rounds(rounds) => 2 * rounds.workers.len(),
             // These arrive one by one, since no load is above that of all links.
             Pattern::Poisson(poisson) => poisson.hosts.len(),

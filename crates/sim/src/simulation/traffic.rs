@@ -2,7 +2,7 @@
 
 use super::apps::{ask_connected, start_round};
 use super::global_events::GlobalEvent;
-use super::life::{Start, open_flow, open_single, start_single};
+use super::life::{Start, open_flow, open_single, start_single, write_message};
 use super::rounds::{Connection, has_requests, rounds_of};
 use super::snapshots::flow_counts;
 use super::source::Source;
@@ -11,13 +11,18 @@ use crate::engine::TICK;
 use crate::hosts::FlowName;
 use crate::ids::{Id, TrafficId};
 use crate::metrics::WindowEnd;
-use crate::model::Flow;
+use crate::model::{Flow, Pattern};
 use clearway_units::Time;
 
 /// Starts what a traffic entry has due now, and schedules its next start.
 pub fn run_source(sim: &mut Simulation, traffic: TrafficId) {
-    let Some((name, flow)) = next_flow(sim, traffic) else { return start_rounds(sim, traffic) };
-    start_single(sim, name, flow);
+    match next_flow(sim, traffic) {
+        Some((name, flow)) => start_single(sim, name, flow),
+        None if matches!(sim.model.traffic[traffic.index()].pattern, Pattern::Rounds(_)) => {
+            return start_rounds(sim, traffic);
+        }
+        None => start_message(sim, traffic),
+    }
     schedule_source(sim, traffic);
     if sim.starts_ahead {
         prepare_starts(sim);
@@ -44,7 +49,7 @@ fn prepare_starts(sim: &mut Simulation) {
     sim.threads.expect(count);
 }
 
-/// Returns the next flow of a traffic entry, with its name; `None` if the entry has rounds.
+/// Returns the next flow of a traffic entry, with its name; `None` if the entry has rounds or messages.
 fn next_flow(sim: &mut Simulation, traffic: TrafficId) -> Option<(FlowName, Flow)> {
     let pattern = &sim.model.traffic[traffic.index()].pattern;
     let (number, flow) = sim.sources.get_mut(traffic).next_flow(pattern)?;
@@ -67,6 +72,27 @@ fn schedule_source(sim: &mut Simulation, traffic: TrafficId) {
             }
         }
     }
+}
+
+/// Starts the next message of a traffic entry. The first one of a connection opens it, and the last one closes it.
+fn start_message(sim: &mut Simulation, traffic: TrafficId) {
+    let Pattern::Messages(messages) = &sim.model.traffic[traffic.index()].pattern else {
+        unreachable!("this traffic entry has messages")
+    };
+    let Source::Messages { next, flows } = sim.sources.get_mut(traffic) else {
+        unreachable!("a source is made from its pattern")
+    };
+    let (message, (connection, is_last)) = (messages.list()[*next], messages.connection(*next));
+    let known = flows[connection];
+    *next += 1;
+    let slot = known.unwrap_or_else(|| {
+        let name = FlowName { traffic, number: connection as u64 };
+        open_flow(sim, Start { name, src: message.src, dst: message.dst, established: false })
+    });
+    if let Source::Messages { flows, .. } = sim.sources.get_mut(traffic) {
+        flows[connection] = Some(slot).filter(|_| !is_last);
+    }
+    write_message(sim, slot, message, is_last);
 }
 
 /// Opens the connections that stay open, and starts the first round of a traffic entry.

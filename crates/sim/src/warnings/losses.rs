@@ -59,7 +59,8 @@ pub fn first_windows(model: &Model, entry: &Traffic) -> Option<String> {
             let (count, size) = most_at_once(flows);
             (count, size, true, 0)
         }
-        Pattern::Poisson(_) => return None,
+        // A connection's messages share its window.
+        Pattern::Messages(_) | Pattern::Poisson(_) => return None,
     };
     if flows < 2 || (needs.holds_openings && opens) || model.pfc.is_some() {
         return None;

@@ -168,7 +168,8 @@ fn entry(transports: Vec<usize>) -> impl Strategy<Value = Entry> {
     let asked = (1u32..6, 1u32..4).prop_map(|(fan_out, rounds)| {
         format!("kind = \"partition-aggregate\"\nclient = 0\nfan_out = {fan_out}\nrounds = {rounds}\nrequest = \"200 B\"\n")
     });
-    let flow = (0..HOSTS, 1..HOSTS, bytes, prop_oneof![3 => Just(None), 1 => (301u32..900).prop_map(Some)]);
+    let flow =
+        (0..HOSTS, 1..HOSTS, bytes.clone(), prop_oneof![3 => Just(None), 1 => (301u32..900).prop_map(Some)]);
     let listed = prop::collection::vec(flow, 1..6).prop_map(|flows| {
         let flow = |&(src, step, bytes, stop): &(u32, u32, u64, Option<u32>)| {
             let stop = stop.map_or(String::new(), |us| format!(", stop = \"{us} us\""));
@@ -176,10 +177,23 @@ fn entry(transports: Vec<usize>) -> impl Strategy<Value = Entry> {
         };
         format!("kind = \"flows\"\nlist = [{}]\n", flows.iter().map(flow).collect::<Vec<_>>().join(", "))
     });
+    let message = (0..HOSTS, prop::option::of(1u32..3), bytes.clone(), 0u32..900);
+    let messages = prop::collection::vec(message, 1..9).prop_map(|messages| {
+        // Messages with a connection go from a host to the one or two behind it, and share that of their pair.
+        let message = |&(src, step, bytes, us): &(u32, Option<u32>, u64, u32)| {
+            let connection = step.map_or(String::new(), |step| format!(", connection = \"{src}-{step}\""));
+            let dst = (src + step.unwrap_or(1)) % HOSTS;
+            format!("{{ src = {src}, dst = {dst}, size = \"{bytes} B\", start = \"{us} us\"{connection} }}")
+        };
+        format!(
+            "kind = \"flows\"\nlist = [{}]\n",
+            messages.iter().map(message).collect::<Vec<_>>().join(", ")
+        )
+    });
     let arriving = (1u32..30, 1u32..60_000, select(&["0.2", "0.9"][..])).prop_map(|(flows, bytes, load)| {
         format!("kind = \"poisson\"\nsize = \"{bytes} B\"\nload = {load}\nflows = {flows}\n")
     });
-    let pattern = prop_oneof![incast, permutation, asked, listed, arriving];
+    let pattern = prop_oneof![incast, permutation, asked, listed, messages, arriving];
     (pattern, select(transports), any::<bool>(), 0usize..3, 0usize..3, 0usize..3).prop_map(
         |(pattern, transport, low_priority, class, ack_class, credit_class)| Entry {
             pattern,

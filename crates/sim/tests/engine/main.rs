@@ -9,6 +9,7 @@ mod ends;
 mod exactness;
 mod failures;
 mod ideal;
+mod messages;
 mod mixed;
 mod scenarios;
 mod series;

@@ -102,26 +102,28 @@ pub fn network(draw: &mut Draw, kind: &str) -> String {
     }
 }
 
-/// Draws a list of flows in any format.
+/// Draws a list of flows in any format. In some, the flows between two hosts are messages of one connection.
 pub fn flows(draw: &mut Draw, world: &World) -> String {
     let hosts = world.hosts.len().max(2) as u64;
     let count = draw.within(1, 12);
-    let format = draw.below(4);
+    let (format, shares) = (draw.below(4), draw.chance(30));
     let mut lines = Vec::new();
     for _ in 0..count {
         let src = draw.below(hosts);
         let dst = (src + draw.within(1, hosts - 1)) % hosts;
         let (bytes, us) = (draw.scale(1, 100_000), draw.below(world.stop / 1_000_000 + 1));
         let s = us as f64 / 1e6;
+        let connection = if shares { format!("{src}-{dst}") } else { String::new() };
+        let message = if shares { format!(" id {} msg", src * hosts + dst) } else { String::new() };
         lines.push(match format {
-            0 => format!("{us},{src},{dst},{bytes}"),
+            0 => format!("{us},{src},{dst},{bytes},{connection}"),
             1 => format!("{src} {dst} 3 100 {bytes} {s:.6}"),
             2 => format!("{s:.6} {src} {dst} {bytes}"),
-            _ => format!("{src}->{dst} start 0 size {bytes}"),
+            _ => format!("{src}->{dst} start 0 size {bytes}{message}"),
         });
     }
     let head = match format {
-        0 => "start_us,src,dst,size_bytes\n".into(),
+        0 => "start_us,src,dst,size_bytes,connection\n".into(),
         1 => format!("{count}\n"),
         2 => String::new(),
         _ => format!("Nodes {hosts}\nConnections {count}\n"),

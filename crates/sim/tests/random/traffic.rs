@@ -100,10 +100,23 @@ impl Maker<'_> {
         if !kind.keys.iter().any(is_list) {
             return;
         }
+        // Messages of a connection have the same ends, and a size each.
+        let shares = draw.chance(30);
         for _ in 0..draw.within(1, 8) {
             self.lines.push("[[traffic.list]]".into());
-            let lines = keys(draw, self.keys_of("traffic.list"), Scope::Traffic, 50, world);
+            let fits = |name: &str| {
+                name != "connection" && !(shares && ["src", "dst", "size", "stop"].contains(&name))
+            };
+            let own = self.keys_of("traffic.list").filter(|(name, _)| fits(name));
+            let lines = keys(draw, own, Scope::Traffic, 50, world);
             self.lines.extend(lines);
+            if shares {
+                let src = draw.below(2);
+                let (dst, bytes) = (1 - src, draw.scale(1, 100_000));
+                self.lines.push(format!(
+                    "src = {src}\ndst = {dst}\nsize = \"{bytes} B\"\nconnection = \"of {src}\""
+                ));
+            }
         }
     }
 }

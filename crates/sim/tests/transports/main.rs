@@ -12,3 +12,4 @@ mod pacc;
 mod pulled_golden;
 mod rdma;
 mod uec_golden;
+mod uec_messages;

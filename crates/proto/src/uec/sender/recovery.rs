@@ -81,9 +81,9 @@ impl Sender {
     /// Lets SLEEK find lost packets after an acknowledgement, by the number of packets that have arrived behind the first
     /// missing one and, if it was the answer to a probe, by its delay.
     pub(super) fn recover(&mut self, held: u16, of_probe: Option<Span>, now: Time) {
+        let has_backlog = self.has_backlog();
         let (Some(sleek), Some(window)) = (&mut self.sleek, &self.window) else { return };
         let payload_max = self.config.framing.payload_max;
-        let has_backlog = self.records.end() < self.written || self.owes_end;
         sleek.schedule(!self.records.is_empty() || has_backlog, has_backlog, window, now);
         let Some(span) = sleek.on_ack(&self.records, window, payload_max, held, of_probe) else { return };
         for place in span {

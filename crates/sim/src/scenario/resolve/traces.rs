@@ -93,8 +93,12 @@ fn flow_ranges(
             document.error(&path.index(index), problem)
         })?;
         let pattern = &parts[traffic].traffic.pattern;
-        // Rounds number their connections, of which there may be more than flows at a time.
-        let count = pattern.expected().filter(|_| !matches!(pattern, Pattern::Rounds(_)));
+        let count = match pattern {
+            // Rounds number their connections, of which there may be more than flows at a time.
+            Pattern::Rounds(_) => None,
+            Pattern::Messages(messages) => Some(messages.connections() as u64),
+            _ => pattern.expected(),
+        };
         if let (Some(numbers), Some(count)) = (&flows.numbers, count)
             && *numbers.end() >= count
         {

@@ -216,6 +216,11 @@ declare! {
         start: Time = "0 s" in "0 s" to "100000 s";
         /// The time at which the flow stops.
         stop: Option<Time> = none in "1 ns" to "100000 s";
+        /// The name of the connection of which the flow is a message. All flows of the list with that name have the same
+        /// sender and receiver, and the connection carries them one after another, in the order of their starts: the first
+        /// opens it, with the handshake of the transport, and it closes behind the last. Without a name, the flow has a
+        /// connection of its own. In a list with connections each flow has a size, and none a stop.
+        connection: Option<String> = none;
     }
 }
 
@@ -226,10 +231,12 @@ declare! {
         path: String = required;
         /// The format of the file. `"auto"`: by its content. `"csv"`: the first line names the columns
         /// `start,src,dst,size` in any order, whose values have units; or `start_us` (`_s`, `_ms`, `_ns`, `_ps`) and
-        /// `size_bytes`, whose values are numbers. `"hpcc"`: the flow file of HPCC's ns-3, a count and then `src dst
+        /// `size_bytes`, whose values are numbers; a column `connection` names the connection of which a flow is a message,
+        /// as in `list`. `"hpcc"`: the flow file of HPCC's ns-3, a count and then `src dst
         /// priority dport bytes start-in-seconds` a line. `"ns-2"`: the list of the ExpressPass authors' script,
         /// `start-in-seconds src dst bytes` a line. `"htsim"`: a connection matrix (`.cm`), `Nodes`, `Connections` and
-        /// then `src->dst start TIME size BYTES` a line. `"parquet"`: a table with the columns of CSV, read through the
+        /// then `src->dst start TIME size BYTES` a line; lines that share an `id`, and have `msg`, are messages of a
+        /// connection. `"parquet"`: a table with the columns of CSV, read through the
         /// Python package. The [page on networks](../how-to/own-network-and-flows.md#formats) has an
         /// example of each.
         format: Auto<ListFormat> = "auto";

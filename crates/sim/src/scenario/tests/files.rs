@@ -468,3 +468,36 @@ fn a_file_that_was_not_given_is_refused_with_the_name_that_it_may_be() {
     let error = Scenario::parse(OF_FILES, "x.toml", &files, &Overrides::default()).unwrap_err().to_string();
     assert!(error.contains("is a Parquet file, which can be read through Python alone"), "{error}");
 }
+
+#[test]
+fn messages_of_a_connection_matrix_share_their_connection() {
+    let folder = Folder::new("messages");
+    let path = folder.write(
+        "scenario.toml",
+        "[topology]\nkind = \"star\"\nhosts = 4\n[transport]\nname = \"uec\"\n\
+         [[traffic]]\nkind = \"file\"\npath = \"pairs.cm\"\nstart_unit = \"us\"\n",
+    );
+    let load = |lines: &str| {
+        folder.write("pairs.cm", format!("Nodes 4\nConnections 3\n{lines}"));
+        Scenario::load(&path, &Overrides::default())
+    };
+    let rest = "0->1 id 7 start 9 size 500 msg 2\n2->3 start 4 size 500\n";
+    let scenario =
+        load(&format!("0->1 id 7 start 3 size 500\n{rest}")).unwrap_or_else(|error| panic!("{error}"));
+    let Pattern::Messages(messages) = &scenario.model.traffic[0].pattern else { panic!("a line says msg") };
+    let connections: Vec<(usize, bool)> = (0..3).map(|place| messages.connection(place)).collect();
+    assert_eq!(connections, [(0, false), (1, true), (0, true)]);
+    check_reads_back(&scenario);
+    let refused = |line: &str| load(&format!("{line}\n{rest}")).unwrap_err().to_string();
+    assert!(
+        refused("0->2 id 7 start 3 size 500").ends_with(
+            "pairs.cm:4: connection: a flow from h0 to h1 can't be a message of \"7\", which goes from h0 to h2; name another connection"
+        ),
+        "{}",
+        refused("0->2 id 7 start 3 size 500")
+    );
+    assert!(
+        refused("0->1 id 7 start 3 size 0")
+            .contains("pairs.cm:3: size: is missing; in a list with connections")
+    );
+}

@@ -269,3 +269,40 @@ fn equal_stacks_open_every_connection_by_a_handshake_with_a_first_window_of_two(
         refused("stacks = \"same\"\n[topology]\nkind = \"star\"\nhosts = 3").contains("\"own\" or \"equal\"")
     );
 }
+
+#[test]
+fn flows_of_a_list_are_messages_of_the_connection_that_they_name() {
+    let text = |list: &str| {
+        format!(
+            "[topology]\nkind = \"star\"\nhosts = 4\n[transport]\nname = \"dctcp\"\n\
+             [[traffic]]\nkind = \"flows\"\nlist = [\n{list}\n]\n"
+        )
+    };
+    let message = |rest: &str| format!("{{ src = 0, dst = 1, {rest} }},\n");
+    let two = message("size = \"1 KB\", start = \"5 us\", connection = \"a\"");
+    let scenario = parse(&text(
+        &(two.clone() + &message("size = \"2 KB\"") + &message("size = \"3 KB\", connection = \"a\"")),
+    ));
+    let Pattern::Messages(messages) = &scenario.model.traffic[0].pattern else {
+        panic!("a connection is named")
+    };
+    let sizes: Vec<u64> = messages.list().iter().map(|flow| flow.size.unwrap().get()).collect();
+    assert_eq!((sizes, messages.connections()), (vec![2_000, 3_000, 1_000], 2));
+    check_reads_back(&scenario);
+    let refused = |second: &str| refused(&text(&(two.clone() + second)));
+    let back = "{ src = 1, dst = 0, size = \"1 KB\", connection = \"a\" }";
+    assert_eq!(
+        refused(back),
+        "x.toml:10: traffic.0.list.1.connection = \"a\": a flow from h1 to h0 can't be a message of \"a\", which goes from h0 to \
+         h1; name another connection"
+    );
+    assert!(
+        refused(&message("connection = \"b\""))
+            .contains("list.1.size: is missing; in a list with connections")
+    );
+    let stopped = refused(&message("size = \"1 KB\", stop = \"1 ms\""));
+    assert!(
+        stopped.contains("list.1.stop = \"1 ms\": means nothing in a list with connections"),
+        "{stopped}"
+    );
+}

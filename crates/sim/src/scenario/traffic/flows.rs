@@ -1,5 +1,6 @@
 //! Patterns whose flows are known before the run: long flows, permutations, shuffles, lists and files.
 
+use super::connections::{Refusal, pattern};
 use super::{FLOWS_MAX, LATEST, Surroundings};
 use crate::model::{Flow, Pattern};
 use crate::scenario::document::Path;
@@ -149,11 +150,15 @@ impl Surroundings<'_> {
             let dst = self.host(&path.key("dst"), &table.dst)?;
             self.check_pair(&path.key("dst"), (src, dst))?;
             self.check_stop(&path, table.start, table.stop)?;
-            flows.push(Flow { start: table.start, src, dst, size: table.size, stop: table.stop });
+            let flow = Flow { start: table.start, src, dst, size: table.size, stop: table.stop };
+            flows.push((flow, table.connection.clone()));
             let keys = table.write().into_iter().map(|(key, value)| format!("{key} = {value}"));
             written.push(format!("    {{ {} }},\n", keys.collect::<Vec<_>>().join(", ")));
         }
-        Ok((self.flows(flows), vec![("list", format!("[\n{}]", written.concat()))]))
+        let pattern = pattern(self.topology, flows).map_err(|refusal| {
+            self.document.error(&list.index(refusal.place).key(refusal.key), refusal.problem)
+        })?;
+        Ok((pattern, vec![("list", format!("[\n{}]", written.concat()))]))
     }
 
     pub(super) fn file(&self, at: &Path, table: ListFile) -> Result<(Pattern, ListFile)> {
@@ -195,7 +200,7 @@ impl Surroundings<'_> {
         if rows.is_empty() {
             return Err(text.error(1, "lists no flows; add at least one"));
         }
-        let mut flows = Vec::new();
+        let (mut flows, mut lines) = (Vec::new(), Vec::new());
         for row in rows {
             let refuse = |problem: String| text.error(row_of(row.line), &problem);
             let find = |column: &str, name: &String| {
@@ -217,9 +222,13 @@ impl Surroundings<'_> {
                 let start = row.start;
                 return Err(refuse(format!("start: {start} is too late; the latest start is {LATEST}")));
             }
-            flows.push(Flow { start: row.start, src, dst, size: row.size, stop: None });
+            flows.push((Flow { start: row.start, src, dst, size: row.size, stop: None }, row.connection));
+            lines.push(row.line);
         }
+        let pattern = pattern(self.topology, flows).map_err(|Refusal { place, key, problem }| {
+            text.error(row_of(lines[place]), &format!("{key}: {problem}"))
+        })?;
         let table = ListFile { path, hash: Some(hash), format: Auto::Set(format), ..table };
-        Ok((self.flows(flows), table))
+        Ok((pattern, table))
     }
 }

@@ -1,5 +1,6 @@
 //! The tables `[[traffic]]`: from their keys to flows.
 
+mod connections;
 mod flows;
 mod load;
 mod rounds;
@@ -121,6 +122,9 @@ impl Surroundings<'_> {
                     return Err(self.document.error(at, problem));
                 }
                 flows.first().map_or(Time::ZERO, |flow| flow.start)
+            }
+            Pattern::Messages(messages) => {
+                messages.list().first().map_or(Time::ZERO, |message| message.start)
             }
             Pattern::Poisson(poisson) => poisson.start,
             Pattern::Rounds(rounds) => rounds.start,

@@ -31,11 +31,12 @@ struct Columns<'a> {
     src: Column<'a>,
     dst: Column<'a>,
     size: Column<'a>,
+    connection: Option<Column<'a>>,
 }
 
 impl<'a> Columns<'a> {
     fn of(line: usize, names: &'a [String]) -> Result<Columns<'a>, ListError> {
-        let (mut start, mut src, mut dst, mut size) = (None, None, None, None);
+        let (mut start, mut src, mut dst, mut size, mut connection) = (None, None, None, None, None);
         for (at, name) in names.iter().enumerate() {
             let (column, unit) = match name.as_str() {
                 "src" => (&mut src, Unit::Written),
@@ -48,6 +49,7 @@ impl<'a> Columns<'a> {
                 "start_ps" => (&mut start, Unit::Power(0)),
                 "size" => (&mut size, Unit::Written),
                 "size_bytes" => (&mut size, Unit::Power(0)),
+                "connection" => (&mut connection, Unit::Written),
                 _ => return fail(line, format!("{name:?} is no column; {COLUMNS}")),
             };
             if column.replace(Column { at, name, unit }).is_some() {
@@ -64,6 +66,7 @@ impl<'a> Columns<'a> {
             src: missing(src, "src")?,
             dst: missing(dst, "dst")?,
             size: missing(size, "size")?,
+            connection,
         })
     }
 
@@ -92,11 +95,14 @@ impl<'a> Columns<'a> {
             Unit::Written => size.parse::<Bytes>().map_err(|error| written(self.size, error))?,
             Unit::Power(_) => number::bytes(line, self.size.name, size)?,
         };
+        let connection = self.connection.map(|column| std::mem::take(&mut values[column.at]));
+        let connection = connection.filter(|name| !name.is_empty());
         let mut host = |column: Column<'_>| match std::mem::take(&mut values[column.at]) {
             name if name.is_empty() => fail(line, format!("{} is empty; name a host", column.name)),
             name => Ok(name),
         };
-        Ok(ListedFlow { line, start, src: host(self.src)?, dst: host(self.dst)?, size: Some(size) })
+        let (src, dst) = (host(self.src)?, host(self.dst)?);
+        Ok(ListedFlow { line, start, src, dst, size: Some(size), connection })
     }
 }
 
@@ -156,7 +162,8 @@ fn separator(header: &str) -> char {
 
 /// Reads a CSV file with the columns `start`, `src`, `dst` and `size` in any order, named on the first line. Values
 /// have units (`10 us`, `1 MB`) unless the column's name states the unit: `start_s`, `start_ms`, `start_us`,
-/// `start_ns`, `start_ps`, `size_bytes`. Values are separated by commas, semicolons or tabs; with semicolons, numbers
+/// `start_ns`, `start_ps`, `size_bytes`. A column `connection` names the connection of which a flow is a message; where it is
+/// empty, the flow has one of its own. Values are separated by commas, semicolons or tabs; with semicolons, numbers
 /// may have a decimal comma, as spreadsheets write them in many countries. Empty lines and lines that start with `#`
 /// are skipped, and so is the first line `sep=;` of some spreadsheets.
 pub(super) fn parse(text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, ListError> {

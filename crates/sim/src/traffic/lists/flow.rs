@@ -61,6 +61,8 @@ pub struct ListedFlow {
     pub dst: String,
     /// The size of the flow; `None` if it sends until it is stopped.
     pub size: Option<Bytes>,
+    /// The connection of which the flow is a message, if the list names one.
+    pub connection: Option<String>,
 }
 
 /// The reason why a file is no list of flows.

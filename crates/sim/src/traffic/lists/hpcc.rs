@@ -33,6 +33,7 @@ pub(super) fn parse(text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, Lis
             src: src.into(),
             dst: dst.into(),
             size: Some(number::bytes(line, "bytes", bytes)?),
+            connection: None,
         })?;
     }
     let flows = flows.flows;

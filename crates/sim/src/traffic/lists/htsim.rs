@@ -7,6 +7,23 @@ use std::collections::BTreeMap;
 
 const FORM: &str = "write src->dst start TIME size BYTES";
 
+/// A line of a connection matrix.
+struct Line {
+    flow: ListedFlow,
+    /// The number of the connection, which several lines share if they are its messages.
+    id: Option<u64>,
+    /// True if the line says that it is a message.
+    is_message: bool,
+}
+
+/// The lines that an id has.
+struct Shared {
+    /// The first of them.
+    line: usize,
+    /// True if one of them says that it is a message.
+    has_messages: bool,
+}
+
 /// The counts of the header.
 #[derive(Default)]
 struct Header {
@@ -54,19 +71,18 @@ fn refusal(word: &str) -> String {
     let why = match word {
         "Failures" | "failure" => "a failed link belongs to the scenario; write it as [[fault]] there",
         "prio" => "NDP's priority of pulls has no counterpart here; remove it",
-        "msg" => "messages that share a connection can't be simulated; write a flow for each",
         _ => "a flow that starts when another ends can't be simulated; give each flow a start",
     };
     format!("{word}: {why}")
 }
 
 /// Reads a connection matrix: a header with `Nodes` and `Connections`, then a line `src->dst start TIME size BYTES` for
-/// each flow, with an `id` of its own that is not needed here. A flow of size 0 sends until it is stopped. Triggers, failures,
-/// priorities and connections that share an id are refused, since leaving them out would simulate something else. So is
-/// another number of nodes than the network has, as in htsim.
+/// each flow. It may have an `id`, which lines with `msg` may share: they are messages of one connection, as with htsim's option
+/// `-conn_reuse`. A flow of size 0 sends until it is stopped. Triggers, failures and priorities are refused, since leaving them
+/// out would simulate something else. So is another number of nodes than the network has, as in htsim.
 pub(super) fn parse(text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, ListError> {
     let mut header = Header { hosts: rules.hosts as u64, ..Header::default() };
-    let (mut flows, mut lines_of_ids) = (Flows::new(rules), BTreeMap::new());
+    let (mut flows, mut ids, mut shared) = (Flows::new(rules), Vec::new(), BTreeMap::new());
     for (line, content) in (1..).zip(text.lines().map(str::trim)) {
         if content.is_empty() || content.starts_with('#') {
             continue;
@@ -77,19 +93,25 @@ pub(super) fn parse(text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, Lis
         }
         match words[0].split_once("->") {
             Some(ends) => {
-                let (flow, id) = connection(line, ends, &words[1..], &header, rules)?;
-                // The id 0 stands for none.
-                if let Some(id) = id.filter(|&id| id > 0)
-                    && let Some(other) = lines_of_ids.insert(id, line)
-                {
-                    let problem = "connections that share an id are one to htsim, with a message each; give each its own id, or none";
-                    return fail(line, format!("id: {id} is that of line {other} too: {problem}"));
+                let read = connection(line, ends, &words[1..], &header, rules)?;
+                if let Some(id) = read.id {
+                    let known = shared.entry(id).or_insert(Shared { line, has_messages: false });
+                    if known.line != line && !read.is_message {
+                        let problem = "connections that share an id are one to htsim, with a message each; give each its own id \
+                                       or none, or write msg on this line";
+                        return fail(line, format!("id: {id} is that of line {} too: {problem}", known.line));
+                    }
+                    known.has_messages |= read.is_message;
                 }
-                flows.push(flow)?;
+                ids.push(read.id);
+                flows.push(read.flow)?;
             }
             None if matches!(words[0], "trigger" | "failure") => return fail(line, refusal(words[0])),
             None => return fail(line, format!("{:?} is no connection; {FORM}", words[0])),
         }
+    }
+    for (flow, id) in flows.flows.iter_mut().zip(ids) {
+        flow.connection = id.filter(|id| shared[id].has_messages).map(|id| id.to_string());
     }
     let count = flows.flows.len();
     match header.connections {
@@ -100,14 +122,14 @@ pub(super) fn parse(text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, Lis
     }
 }
 
-/// Reads a connection. Returns its id too, if it has one.
+/// Reads a line of a connection.
 fn connection(
     line: usize,
     (src, dst): (&str, &str),
     words: &[&str],
     header: &Header,
     rules: ListRules,
-) -> Result<(ListedFlow, Option<u64>), ListError> {
+) -> Result<Line, ListError> {
     for (name, host) in [("src", src), ("dst", dst)] {
         match (host.parse::<u64>(), header.nodes) {
             (Err(_), _) => return fail(line, format!("{name}: {host:?} is no number of a host; {FORM}")),
@@ -119,11 +141,21 @@ fn connection(
             _ => {}
         }
     }
-    let (mut start, mut size, mut id) = (None, None, None);
-    let mut words = words.iter();
+    let (mut start, mut size, mut id, mut is_message) = (None, None, None, false);
+    let mut words = words.iter().peekable();
     while let Some(&word) = words.next() {
-        if matches!(word, "trigger" | "send_done_trigger" | "recv_done_trigger" | "addon" | "prio" | "msg") {
+        if matches!(word, "trigger" | "send_done_trigger" | "recv_done_trigger" | "addon" | "prio") {
             return fail(line, refusal(word));
+        }
+        if word == "msg" {
+            if std::mem::replace(&mut is_message, true) {
+                return fail(line, "msg stands there twice; remove one");
+            }
+            // Its number, if it has one, means nothing to htsim but that it is not 0.
+            if words.next_if(|next| next.parse::<u64>().is_ok()) == Some(&"0") {
+                return fail(line, "msg: 0 is no number of a message; write one from 1, or none");
+            }
+            continue;
         }
         if !matches!(word, "start" | "size" | "id") {
             return fail(line, format!("{word:?} is no attribute of a connection; {FORM}"));
@@ -146,7 +178,13 @@ fn connection(
     let Some(start) = start else { return fail(line, format!("has no start; {FORM}")) };
     let Some(size) = size else { return fail(line, format!("has no size; {FORM}")) };
     let size = (size > Bytes::ZERO).then_some(size);
-    Ok((ListedFlow { line, start, src: src.into(), dst: dst.into(), size }, id))
+    // The id 0 stands for none.
+    let id = id.filter(|&id| id > 0);
+    if is_message && id.is_none() {
+        return fail(line, "msg: a message needs the id of its connection; write one such as id 1");
+    }
+    let flow = ListedFlow { line, start, src: src.into(), dst: dst.into(), size, connection: None };
+    Ok(Line { flow, id, is_message })
 }
 
 fn start_of(line: usize, value: &str, unit: Option<HtsimUnit>) -> Result<Time, ListError> {

@@ -22,6 +22,7 @@ pub(super) fn parse(text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, Lis
             src: src.into(),
             dst: dst.into(),
             size: Some(number::bytes(line, "bytes", bytes)?),
+            connection: None,
         })?;
     }
     Ok(flows.flows)

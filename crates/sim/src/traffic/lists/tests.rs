@@ -22,6 +22,7 @@ fn h0_to_h3(line: usize) -> ListedFlow {
         src: "h0".into(),
         dst: "h3".into(),
         size: Some(Bytes::new(1_000_000)),
+        connection: None,
     }
 }
 
@@ -167,6 +168,37 @@ fn connections_of_a_matrix_that_share_an_id_are_refused_and_those_without_one_ar
     assert_eq!(read(ListFormat::Htsim, &matrix([0, 0])).len(), 2);
     let problem = refused(ListFormat::Htsim, &matrix([3, 3]));
     assert!(problem.starts_with("4: id: 3 is that of line 3 too: "), "{problem}");
+}
+
+#[test]
+fn lines_of_a_matrix_that_say_msg_are_messages_of_the_connection_with_their_id() {
+    let connections = |lines: &str| -> Vec<Option<String>> {
+        let flows = read(ListFormat::Htsim, &format!("Nodes 16\n{lines}"));
+        flows.into_iter().map(|flow| flow.connection).collect()
+    };
+    let named = |name: &str| Some(name.to_owned());
+    // The first message of a connection may be silent about it, the number of a message too, and other lines are flows.
+    let lines = "0->1 id 4 start 0 size 5\n0->1 id 4 msg start 0 size 5\n2->3 id 5 start 0 size 5\n\
+                 0->1 id 4 start 0 size 5 msg 9\n2->3 start 0 size 5";
+    assert_eq!(connections(lines), [named("4"), named("4"), None, named("4"), None]);
+    assert_eq!(connections("0->1 msg 1 id 2 start 0 size 5"), [named("2")]);
+    let refused = |line: &str| refused(ListFormat::Htsim, &format!("Nodes 16\n{line}"));
+    assert!(
+        refused("0->1 msg 1 start 0 size 5").starts_with("2: msg: a message needs the id of its connection")
+    );
+    assert!(refused("0->1 msg 1 id 0 start 0 size 5").starts_with("2: msg: a message needs the id"));
+    assert!(refused("0->1 id 1 msg 0 start 0 size 5").starts_with("2: msg: 0 is no number of a message"));
+    assert!(refused("0->1 id 1 msg msg 1 start 0 size 5").starts_with("2: msg stands there twice"));
+    let silent = "0->1 id 1 msg 1 start 0 size 5\n0->1 id 1 start 0 size 5";
+    assert!(refused(silent).contains("or write msg on this line"), "{}", refused(silent));
+}
+
+#[test]
+fn a_csv_file_may_name_the_connection_of_a_message() {
+    let flows =
+        read(ListFormat::Csv, "start_us,connection,src,dst,size_bytes\n0,a,0,1,5\n0,,0,1,5\n7,a,0,1,5\n");
+    let connections: Vec<Option<&str>> = flows.iter().map(|flow| flow.connection.as_deref()).collect();
+    assert_eq!(connections, [Some("a"), None, Some("a")]);
 }
 
 #[test]
