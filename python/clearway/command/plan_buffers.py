@@ -21,7 +21,7 @@ Examples:
   clearway plan buffers websearch --port "tor0->h0"
   clearway plan buffers leaf-spine rate="25 Gbps" uplink_rate="100 Gbps" --credit-queue 4 --host-delay "0 us" "1 us"
   clearway plan buffers star hosts=64 --flows 63 --json
-  clearway plan buffers star hosts=8 rate="1 Gbps" --control udp --leftover 6152 --pairs 7
+  clearway plan buffers star hosts=8 rate="1 Gbps" --control udp --leftover 12304 --pairs 7
 """
 #: Ports of a class or of all that are listed at most.
 MOST = 40
@@ -61,7 +61,7 @@ leftover_option = click.option(
     type=click.IntRange(0, 65_536),
     default=0,
     show_default=True,
-    help="Bytes that credits from one host to another may leave over for small packets: 6152 for hosts of clearwayd.",
+    help="Bytes that credits from one host to another may leave over for small packets: 12304 for hosts of clearwayd.",
 )
 
 

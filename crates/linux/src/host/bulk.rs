@@ -25,6 +25,8 @@ const WARM: u32 = 16;
 /// The time whose credits, at the rate of the NIC, the kernel keeps beside what may be left over: a program that hands data to TCP
 /// keeps TCP from sending for so long.
 const KEPT_FOR: Span = Span::from_us(100);
+/// The most frames of what may be left over that count for this: credits that are kept leave as a burst.
+const KEPT_MOST: u32 = 4;
 
 /// The time since the last packet after which a session ends even if the window of TCP keeps bytes back: half of the time after which a
 /// receiver stops the credits by itself.
@@ -171,9 +173,10 @@ impl BulkState {
     }
 }
 
-/// Returns the number of credits that the kernel may keep for a flow.
+/// Returns the number of credits that the kernel may keep for a flow: what may be left over, but of no more than so many frames, and
+/// those of a time.
 pub(super) fn keep(settings: &SendSettings) -> u32 {
     let frame = f64::from(settings.frame);
     let more = settings.rate.as_bps() as f64 / 8.0 * KEPT_FOR.as_secs_f64() / frame;
-    settings.leftover / settings.frame.max(1) + more.ceil() as u32
+    (settings.leftover / settings.frame.max(1)).min(KEPT_MOST) + more.ceil() as u32
 }

@@ -12,11 +12,11 @@ const ROUND: Span = Span::from_us(50);
 /// The number of segments in a window of 1 ms from which on many pass.
 const MANY_SEEN: u64 = 2;
 
-/// The number of segments that come together while the datapath is patient: small packets, of which 45 and more leave for what credits
-/// leave over by default, so that the sender has got further credits by then.
-const SEEN_TOGETHER: u64 = 8;
+/// The number of segments that come together while the datapath is patient: small packets, of which 90 and more leave for what credits
+/// leave over by default, so that the sender has got further credits by then. They are about as many as one credit pays for.
+const SEEN_TOGETHER: u64 = 16;
 /// The shortest time for which they are let come, which is several times that of a wake-up.
-const PATIENCE_MIN: Span = Span::from_us(200);
+const PATIENCE_MIN: Span = Span::from_us(400);
 /// The time without a segment, or without a frame, after which a patient datapath is told of the next one at once.
 const SEGMENTS_END: Span = Span::from_ms(20);
 const FRAMES_END: Span = Span::from_ms(3);
@@ -216,17 +216,16 @@ mod tests {
     }
 
     #[test]
-    fn a_patient_datapath_hears_of_eight_segments_at_once_but_not_more_often_than_five_times_in_a_millisecond()
-     {
+    fn a_patient_datapath_hears_of_16_segments_at_once_but_not_more_often_than_each_400_us() {
         let mut load = Load::default();
         load.start_round(us(1000), came(0));
         for (at, seen, patience) in [
-            (2000, 8, 1000),
-            (3000, 24, 500),
-            (4000, 56, 250),
-            (5000, 156, 200),
-            (7000, 188, 500),
-            (8000, 188, 1000),
+            (2000, 16, 1000),
+            (3000, 48, 500),
+            (4000, 88, 400),
+            (5000, 188, 400),
+            (7000, 252, 500),
+            (8000, 252, 1000),
         ] {
             load.start_round(us(at), Counted { seen, came: 10 * seen, sent: seen, ..Counted::default() });
             assert_eq!(load.patience(), Span::from_us(patience), "at {at} us");

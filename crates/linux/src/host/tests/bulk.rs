@@ -404,7 +404,7 @@ fn credits_that_a_flow_kept_until_it_was_taken_back_are_left_over_and_count_as_w
 }
 
 #[test]
-fn the_kernel_keeps_what_may_be_left_over_and_the_credits_of_100_us() {
+fn the_kernel_keeps_four_credits_of_what_may_be_left_over_and_those_of_100_us() {
     let kept = |rate: Rate, leftover: u32| {
         let mut config = config(0, "expresspass");
         (config.rate, config.params.leftover) = (rate, leftover);
@@ -412,6 +412,7 @@ fn the_kernel_keeps_what_may_be_left_over_and_the_credits_of_100_us() {
     };
     assert_eq!(kept(Rate::mbps(100), 6152), 4 + 1);
     assert_eq!(kept(Rate::mbps(1_000), 6152), 4 + 9);
+    assert_eq!(kept(Rate::mbps(100), 12304), 4 + 1, "of what is left over, four frames");
     assert_eq!(kept(Rate::mbps(1), 0), 1, "one at least");
 }
 
