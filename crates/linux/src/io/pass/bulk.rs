@@ -37,6 +37,8 @@ pub(super) struct Bulks {
     tallied: u64,
     /// The last words on flows that the kernel has no more.
     ended: Vec<Released>,
+    /// The flows that were taken back since the last tally. Another processor may have been letting a packet leave just then.
+    left: Vec<FlowKey>,
     /// The flows of which it was asked whether their window keeps bytes in the socket.
     asked: Vec<FlowKey>,
     kernel: Kernel,
@@ -87,7 +89,15 @@ impl Bulks {
     }
 
     fn over(shared: Shared<memory::Bulks>, kernel: Kernel) -> Bulks {
-        Bulks { shared, flows: BTreeMap::new(), tallied: 0, ended: Vec::new(), asked: Vec::new(), kernel }
+        Bulks {
+            shared,
+            flows: BTreeMap::new(),
+            tallied: 0,
+            ended: Vec::new(),
+            left: Vec::new(),
+            asked: Vec::new(),
+            kernel,
+        }
     }
 
     fn connection(&self, flow: &FlowKey) -> Option<Connection> {
@@ -113,6 +123,7 @@ impl Bulks {
         };
         let known = self.flows.get(&bulk.flow).map(|place| place.at);
         let Some(at) = known.or_else(|| self.free_place(&bulk.flow)) else { return };
+        self.look_again(&bulk.flow);
         let place = &self.shared.table()[at];
         if known.is_none() {
             name(place, &bulk.flow);
@@ -151,8 +162,20 @@ impl Bulks {
         let released = released(flow, place, shared, start);
         let cookie = shared.cookie.load(Relaxed);
         self.ended.push(released);
+        self.left.push(*flow);
         if !place.is_small {
             self.tell(flow, cookie);
+        }
+    }
+
+    /// Looks at a flow that was taken back, for packets that another processor was letting leave just then.
+    fn look_again(&mut self, flow: &FlowKey) {
+        let Some(place) = self.flows.get_mut(flow).filter(|place| !place.is_on) else { return };
+        let shared = &self.shared.table()[place.at];
+        if shared.taken.load(Acquire) != place.taken {
+            // What the kernel kept was told as the flow was taken back.
+            let late = Released { kept: 0, last: Time::ZERO, ..released(flow, place, shared, 0) };
+            self.ended.push(late);
         }
     }
 
@@ -213,6 +236,9 @@ impl Bulks {
     /// Hands what flows did since the last tally to `each`. `moved` is the number of all changes so far, and `start` the time of the
     /// clock, in nanoseconds, from which times are counted.
     pub fn tally(&mut self, moved: u64, start: u64, mut each: impl FnMut(Released)) {
+        for flow in std::mem::take(&mut self.left) {
+            self.look_again(&flow);
+        }
         self.ended.drain(..).for_each(&mut each);
         for flow in std::mem::take(&mut self.asked) {
             let Some(place) = self.flows.get(&flow).filter(|place| place.is_on) else { continue };

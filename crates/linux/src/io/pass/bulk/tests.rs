@@ -132,6 +132,30 @@ fn what_the_kernel_does_before_the_daemon_goes_on_is_told_too() {
 }
 
 #[test]
+fn a_packet_that_was_leaving_as_its_flow_was_taken_back_is_told_once() {
+    let leaves = |bulks: &Bulks| {
+        let place = place(bulks, &key(1)).unwrap();
+        place.taken.fetch_add(1, Relaxed);
+        place.bytes.fetch_add(1448, Relaxed);
+        place.wire.fetch_add(1538, Relaxed);
+    };
+    for is_begun_again in [false, true] {
+        let mut bulks = bulks();
+        bulks.begin(&bulk(key(1)));
+        meets(&bulks, &key(1), 5, 3);
+        bulks.end(&key(1), 0);
+        leaves(&bulks);
+        if is_begun_again {
+            bulks.begin(&bulk(key(1)));
+        }
+        let told: Vec<_> =
+            tally(&mut bulks).iter().map(|told| (told.credits, told.packets, told.kept)).collect();
+        assert_eq!(told, [(5, 3, 2), (0, 1, 0)], "what was kept is told as the flow is taken back");
+        assert_eq!(tally(&mut bulks), []);
+    }
+}
+
+#[test]
 fn a_connection_that_tcp_does_not_know_here_stays_with_the_daemon() {
     let mut bulks = Bulks::over(Shared::anonymous(), Kernel::Played(|_| None, |_| {}));
     bulks.begin(&bulk(key(1)));
