@@ -27,6 +27,10 @@ pub struct Needs {
     /// True if senders choose the paths of their packets by the entropy of their tags ([`Tag::entropy`](crate::Tag::entropy)),
     /// so that packets of a flow that carry the same one take the same path.
     pub entropy: bool,
+    /// The bytes that the sender of a flow keeps of its paths.
+    pub path_bytes: u32,
+    /// The bytes on the wire that a sender may have in flight at most, if a parameter sets them, whatever the network is like.
+    pub window: Option<u64>,
     /// True if the transport needs a network without loss from full buffers, which priority flow control provides.
     pub lossless: bool,
     /// True if senders react to CNPs ([`Kind::Cnp`](crate::Kind::Cnp)). These then have a class of their own, in which
@@ -76,6 +80,8 @@ impl Needs {
         unmoderated: None,
         buffer: None,
         entropy: false,
+        path_bytes: 0,
+        window: None,
         lossless: false,
         cnps: false,
         acks: Acks::WithData,

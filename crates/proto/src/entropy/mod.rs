@@ -66,6 +66,18 @@ impl EntropyPolicy {
         !matches!(self, EntropyPolicy::Perm | EntropyPolicy::Rand | EntropyPolicy::Scored)
     }
 
+    /// Returns the bytes that a flow keeps of so many values.
+    pub fn bytes(self, values: EntropyValues) -> u32 {
+        let each = match self {
+            EntropyPolicy::Oblivious | EntropyPolicy::Reps | EntropyPolicy::Rand => 0,
+            EntropyPolicy::Bitmap => 1,
+            EntropyPolicy::RepsLegacy | EntropyPolicy::Perm => size_of::<u16>(),
+            EntropyPolicy::Mixed => 1 + size_of::<u16>(),
+            EntropyPolicy::Scored => order::SCORED,
+        };
+        each as u32 * u32::from(values.get())
+    }
+
     /// Returns the contradiction of a transport whose policy and number of values are parameters of these names, if they don't go
     /// together.
     pub fn conflict(

@@ -39,6 +39,9 @@ impl Permutation {
     }
 }
 
+/// The bytes of a value: its place in the permutation, and what is known of its path.
+pub(super) const SCORED: usize = size_of::<u16>() + size_of::<Path>();
+
 /// What is known of the path of a value.
 #[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 struct Path {

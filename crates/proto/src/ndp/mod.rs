@@ -66,6 +66,7 @@ impl Transport for Ndp {
             for_trimming: (params.paths == EntropyPolicy::Reps).then_some("paths = \"reps\""),
             unmoderated: (!params.oversubscribed_cc).then_some("oversubscribed_cc = true"),
             entropy: true,
+            path_bytes: params.paths.bytes(params.path_values),
             ..Needs::NOTHING
         }
     }

@@ -16,7 +16,7 @@ use crate::mechanism::NoMechanism;
 use crate::needs::{Acks, BdpMarking, BufferNeeds, MarkingNeeds, Needs, TrimmingNeeds};
 use crate::transport::{Checked, Conflict, Family, Transport};
 use clearway_schema::{Auto, Declared, Profile};
-use clearway_units::Span;
+use clearway_units::{Bytes, Span};
 use std::marker::PhantomData;
 
 /// The parameters of a transport of Ultra Ethernet, from which [`Uec`] makes the transport.
@@ -156,6 +156,8 @@ fn needs(Groups { common, window, credit }: Groups<'_>) -> Needs {
         unmoderated: is_unmoderated.then_some("oversubscribed_cc = true"),
         buffer: Some(BufferNeeds::DEFAULT),
         entropy: true,
+        path_bytes: common.entropy.bytes(common.paths),
+        window: window.and_then(|window| window.cwnd.set()).map(Bytes::get),
         acks: Acks::OwnClass,
         control_run: Some(common.control_run).filter(|&run| run > 0),
         ..Needs::NOTHING

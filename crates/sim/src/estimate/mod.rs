@@ -152,7 +152,7 @@ impl Estimate {
             name: entry.name.clone(),
             flows: load.flows,
             live_flows: load.live,
-            flow_bytes: sizes::flow_bytes(&entry.pattern, load.live),
+            flow_bytes: sizes::flow_bytes(model, entry, load.live),
             row_bytes: sizes::flow_rows(load.flows),
         };
         let series = |sample: &Sample| {

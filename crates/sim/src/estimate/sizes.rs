@@ -2,7 +2,8 @@
 
 use crate::hosts::{Receiving, Sending};
 use crate::metrics::Record;
-use crate::model::{self, Model, Pattern};
+use crate::model::{self, Model, Pattern, Traffic};
+use crate::net::RoutedPacket;
 use clearway_proto::Stats;
 use std::mem::size_of;
 
@@ -18,6 +19,8 @@ const NETWORK_LINK_BYTES: f64 = 300.0;
 /// packets that it has in the network. Measured of 20,000 flows to one host: 660 under DCTCP, 1,020 under DCQCN, 1,260
 /// under ExpressPass; less before packets come back.
 const LIVE_BYTES: f64 = 900.0;
+/// The bytes of a packet that waits in the queue of its host: the packet, and its sender's record, in lists whose room doubles.
+const QUEUED_BYTES: f64 = (size_of::<RoutedPacket>() + 24) as f64 * GROWTH;
 /// The bytes of a message in a list besides its flow: the number of its connection.
 const MESSAGE_BYTES: f64 = 4.0;
 /// The bytes of a connection of such a list: its last message, and its flow while it is open.
@@ -98,9 +101,9 @@ pub fn sample_rows(rows: f64) -> RowBytes {
 }
 
 /// Returns the bytes of the flows of a traffic entry without their rows, where `live` flows are alive at once.
-pub fn flow_bytes(pattern: &Pattern, live: f64) -> f64 {
+pub fn flow_bytes(model: &Model, entry: &Traffic, live: f64) -> f64 {
     let flow = size_of::<model::Flow>() as f64;
-    let listed = match pattern {
+    let listed = match &entry.pattern {
         Pattern::Flows(flows) => flows.len() as f64 * flow,
         Pattern::Messages(messages) => {
             let (list, connections) = (messages.list().len() as f64, messages.connections() as f64);
@@ -109,7 +112,28 @@ pub fn flow_bytes(pattern: &Pattern, live: f64) -> f64 {
         _ => 0.0,
     };
     let ends = (size_of::<Sending>() + size_of::<Receiving>()) as f64;
-    listed + live * (ends + LIVE_BYTES)
+    let needs = entry.transport.needs();
+    let paths = f64::from(needs.path_bytes);
+    // A host that queues data has all of a window there at once.
+    let window = needs.window.filter(|_| model.host.queues_data).map_or(0.0, |window| {
+        let bytes = largest(&entry.pattern).min(window as f64);
+        bytes / f64::from(model.framing.payload_max) * QUEUED_BYTES
+    });
+    listed + live * (ends + LIVE_BYTES + paths + window)
+}
+
+/// Returns the size of the largest flow of a pattern in bytes, or of its mean one where sizes are drawn.
+fn largest(pattern: &Pattern) -> f64 {
+    let of_list = |flows: &[model::Flow]| {
+        let size = |flow: &model::Flow| flow.size.map_or(f64::INFINITY, |size| size.get() as f64);
+        flows.iter().map(size).fold(0.0, f64::max)
+    };
+    match pattern {
+        Pattern::Flows(flows) => of_list(flows),
+        Pattern::Messages(messages) => of_list(messages.list()),
+        Pattern::Poisson(poisson) => poisson.sizes.mean(),
+        Pattern::Rounds(rounds) => rounds.response.max(rounds.request).get() as f64,
+    }
 }
 
 /// Returns the bytes that a network of so many hosts and links takes in a run.

@@ -213,3 +213,26 @@ fn a_long_flow_ends_a_round_trip_after_it_was_stopped_and_never_after_the_stop_o
     assert!((2.0..2.001).contains(&long("")), "{}", long(""));
     assert_eq!(long("stop = '1 s'\n"), 1.0);
 }
+
+#[test]
+fn flows_that_score_many_paths_or_queue_large_windows_at_their_host_take_memory() {
+    let bytes = |transport: &str, host: &str| {
+        let text = format!(
+            "transport = {{ name = 'uec'{transport} }}\n[topology]\nkind = 'star'\nhosts = 3\n[host]\n{host}\n\
+             [[traffic]]\nkind = 'long'\npairs = [[0, 2], [1, 2]]\nsize = '10 GB'\n"
+        );
+        read(&text).estimate().traffic[0].flow_bytes
+    };
+    let (plain, queue) = (bytes("", ""), "queue = '100 KB'");
+    // By default each of 64 paths has a penalty and a place in the queue of good ones.
+    assert_eq!(
+        bytes(", entropy = 'scored', paths = 32768", "") - plain,
+        2.0 * (14.0 * 32_768.0 - 3.0 * 64.0)
+    );
+    assert_eq!(bytes(", cwnd = '1 GB'", ""), plain, "a window waits in no queue of the host");
+    assert_eq!(bytes("", queue), plain, "a window of the network's size is small");
+    let [one, ten, all] =
+        ["1 GB", "10 GB", "1 TB"].map(|cwnd| bytes(&format!(", cwnd = '{cwnd}'"), queue) - plain);
+    assert!((5e7..2e8).contains(&(one / 2.0)), "{one} B of two flows");
+    assert!((ten / one - 10.0).abs() < 1e-9 && all == ten, "a flow queues no more than it has: {ten} {all}");
+}

@@ -139,12 +139,10 @@ fn check_memory(model: &Model, estimate: &Estimate, results: &Results, peak: usi
     let entries: usize = results.traces.iter().map(|trace| trace.table().rows()).sum();
     let rows = entries + results.samples.rows();
     // A window is as large as a slow link and a long delay make it, and its packets have records, which are doubled now and then,
-    // and may all lie in the queue of the host. A flow that scores its paths has 14 B for each of up to 32,768.
+    // and may all lie in the queue of the host.
     let each = if model.host.queues_data { 600.0 } else { 40.0 };
     let records = each * results.flows.u64s("data_packets").iter().sum::<u64>() as f64;
-    let has_paths = model.traffic.iter().any(|entry| entry.transport.needs().entropy);
-    let paths = if has_paths { 16.0 * 32_768.0 * estimate.live_flows } else { 0.0 };
-    let others = records + paths + 500.0 * rows as f64 + 8e6;
+    let others = records + 500.0 * rows as f64 + 8e6;
     let allowed = 4.0 * estimate.memory_bytes() + 2_000.0 * results.summary.events as f64 + others;
     if peak as f64 <= allowed {
         return Ok(());
