@@ -3,10 +3,10 @@
 //! [`crate::scenario`] makes a [`Model`] from a scenario file, and [`crate::Simulation`] runs it. Code can also build
 //! one directly.
 
-mod messages;
+mod flows;
 mod port;
 
-pub use messages::Messages;
+pub use flows::{Flow, Messages};
 pub use port::{
     Amount, Class, CreditClass, CreditTurn, LastHop, Marking, Pfc, PortModel, SharedBuffer, Threshold, Trim,
     by_rate,
@@ -181,21 +181,6 @@ pub enum Pattern {
     Poisson(Poisson),
     /// Rounds of requests and responses.
     Rounds(Rounds),
-}
-
-/// A flow of a list.
-#[derive(Clone, Copy, Debug)]
-pub struct Flow {
-    /// The start of the flow.
-    pub start: Time,
-    /// The host that sends.
-    pub src: NodeId,
-    /// The host that receives.
-    pub dst: NodeId,
-    /// The size; `None` for a flow without an end.
-    pub size: Option<Bytes>,
-    /// The time at which the flow stops sending, if it is stopped.
-    pub stop: Option<Time>,
 }
 
 /// Flows that arrive by a Poisson process.

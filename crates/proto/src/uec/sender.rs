@@ -195,7 +195,7 @@ impl Sender {
         self.in_flight -= new as i64;
         self.take(next, from, map);
         if packet.flags.has(Flags::LAST) {
-            self.take_end();
+            end::take_end(self);
         }
         self.feed(packet.tag().entropy, if marked { Feedback::Ecn } else { Feedback::Good }, now);
         let mut delay = None;

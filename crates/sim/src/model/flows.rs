@@ -1,7 +1,23 @@
-//! Messages that are listed, of which one connection may carry several.
+//! Flows that are listed, and messages that are, of which one connection may carry several.
 
-use super::Flow;
+use clearway_topology::NodeId;
+use clearway_units::{Bytes, Time};
 use std::collections::BTreeMap;
+
+/// A flow of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow {
+    /// The start of the flow.
+    pub start: Time,
+    /// The host that sends.
+    pub src: NodeId,
+    /// The host that receives.
+    pub dst: NodeId,
+    /// The size; `None` for a flow without an end.
+    pub size: Option<Bytes>,
+    /// The time at which the flow stops sending, if it is stopped.
+    pub stop: Option<Time>,
+}
 
 /// Messages in the order of their start. Those of a connection are sent one after another, by one flow, which opens as the first of
 /// them starts and closes behind the last.
@@ -57,8 +73,7 @@ impl Messages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clearway_topology::NodeId;
-    use clearway_units::{Bytes, Span, Time};
+    use clearway_units::Span;
 
     fn message(us: u64) -> Flow {
         let start = Time::ZERO + Span::from_us(us);
