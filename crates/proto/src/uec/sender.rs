@@ -19,7 +19,6 @@ use deadlines::Deadlines;
 use serde::{Deserialize, Serialize};
 
 mod deadlines;
-mod end;
 mod recovery;
 
 /// A probe, of which a sender has one on its way at most.
@@ -195,7 +194,7 @@ impl Sender {
         self.in_flight -= new as i64;
         self.take(next, from, map);
         if packet.flags.has(Flags::LAST) {
-            end::take_end(self);
+            take_end(self);
         }
         self.feed(packet.tag().entropy, if marked { Feedback::Ecn } else { Feedback::Good }, now);
         let mut delay = None;
@@ -490,6 +489,22 @@ impl Sender {
         }
         self.arm(cx.now);
     }
+}
+
+/// The receiver has all of the flow, and knows where it ends: a packet without data that was to tell it the end need not leave, or is
+/// repeated no more. A repeated packet with data may have told it, and the receiver pulls for a flow no longer that has all.
+fn take_end(sender: &mut Sender) {
+    sender.owes_end = false;
+    for place in (0..sender.records.len()).rev() {
+        let (payload, size) = (sender.records.bytes(place).1, sender.size(place));
+        match sender.records.get(place).1 {
+            State::Lost if payload == 0 => sender.lost_bytes -= u64::from(size),
+            State::Flying if payload == 0 => sender.in_flight -= i64::from(size),
+            _ => continue,
+        }
+        sender.records.arrive(place);
+    }
+    sender.records.drop_arrived();
 }
 
 #[cfg(test)]
