@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SHAPE = DCTCP.shape(Shape(hosts=3))
 #: The threshold of marks in the EC4 paper, in packets (sec. III-C), for queues of 250 packets, as ports have them here.
 OF_PAPER = 100
-#: What runs beside DCTCP, and the thresholds of marks.
+#: The transports that run beside DCTCP, and the thresholds of marks.
 CASES: tuple[tuple[Variant, int], ...] = ((EC4, OF_PAPER), (EC4, MARKING), (EXPRESSPASS, MARKING))
 BIN_S = 0.1
 #: Jain's index of two flows from which on they share fairly: 62 % against 38 % have 0.945.
