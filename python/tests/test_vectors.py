@@ -26,8 +26,8 @@ GOLDEN = {
     "rccc.htsim.json": "0b906fb053f59e57",
     "reps.specification.json": "c6f6ed889f66eb38",
     "reps.htsim.json": "ae4b6279e0e6f288",
-    "flow.specification.json": "d01dbd4d75512b0f",
-    "flow.htsim.json": "094c3a8b7cadef8b",
+    "flow.specification.json": "7ad376dd241d7728",
+    "flow.htsim.json": "44709bb18e867abd",
 }
 
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(vectors.schema_text()))

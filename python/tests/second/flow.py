@@ -49,6 +49,8 @@ class Flow:
         self.records: dict[int, Record] = {}
         self.base = self.next = 0
         self.written = self.end = self.received = 0
+        #: The ends of the messages that are not sent in full: a packet ends with its message.
+        self.messages: list[int] = []
         self.closed = self.owes_end = False
         self.in_flight = self.lost_bytes = 0
         self.request: int | None = None
@@ -93,6 +95,11 @@ class Flow:
         """The number of the first lost packet."""
         return next((psn for psn, record in self.records.items() if record.state == LOST), None)
 
+    def next_payload(self) -> int:
+        """The payload of the next new packet."""
+        most: int = self.c["payload_max_bytes"]
+        return min(self.messages[0] - self.end, most) if self.messages else 0
+
     def has_backlog(self) -> bool:
         """Is something to be sent for the first time?"""
         return self.end < self.written or self.owes_end
@@ -113,15 +120,20 @@ class Flow:
         elif lost is not None:
             size = self.wire(self.records[lost].payload)
         else:
-            size = self.wire(min(self.written - self.end, self.c["payload_max_bytes"]))
+            size = self.wire(self.next_payload())
         return bool(self.in_flight + size <= self.window.cwnd)
 
     def demand(self) -> Line:
         """The last pull, and the one that the end wants to have come to."""
         if not self.credit:
             return {"pull_quanta": 0, "target_quanta": 0}
-        full, rest = divmod(self.written - self.end, self.c["payload_max_bytes"])
-        backlog = full * self.c["mtu_bytes"] + (self.wire(rest) if rest or (self.owes_end and not full) else 0)
+        backlog, begin = 0, self.end
+        for end in self.messages:
+            full, rest = divmod(end - begin, self.c["payload_max_bytes"])
+            backlog += full * self.c["mtu_bytes"] + (self.wire(rest) if rest else 0)
+            begin = end
+        if self.owes_end and not backlog:
+            backlog = self.wire(0)
         demand = backlog + self.lost_bytes
         if self.window:
             demand = min(demand, int(self.window.cwnd) + self.c["mtu_bytes"])
@@ -152,6 +164,7 @@ class Flow:
     def write(self, line: Line) -> None:
         """There is more to send."""
         self.written += line["bytes"]
+        self.messages.append(self.written)
         self.wake()
 
     def close(self, line: Line) -> None:  # noqa: ARG002
@@ -178,7 +191,7 @@ class Flow:
             record.repeats = min(record.repeats + 1, 255)
             self.lost_bytes -= self.wire(record.payload)
         else:
-            payload = min(self.written - self.end, self.c["payload_max_bytes"])
+            payload = self.next_payload()
             psn, record = self.push(payload, entropy, FLYING)
         size = self.wire(record.payload)
         ends = self.closed and record.offset + record.payload == self.written
@@ -205,6 +218,8 @@ class Flow:
         self.records[psn] = record
         self.next = (psn + 1) % NUMBERS
         self.end += payload
+        if self.messages and self.messages[0] == self.end:
+            self.messages.pop(0)
         return psn, record
 
     def is_last_for_now(self, size: int) -> bool:
