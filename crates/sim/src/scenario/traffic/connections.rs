@@ -1,7 +1,8 @@
 //! Listed flows, some of which are messages of one connection.
 
+use super::Surroundings;
 use crate::model::{Flow, Messages, Pattern};
-use clearway_topology::{NodeId, Topology};
+use clearway_topology::NodeId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,11 +17,9 @@ pub struct Refusal {
 }
 
 /// Returns the pattern of listed flows: messages if the list names a connection of any.
-pub fn pattern(topology: &Topology, listed: Vec<(Flow, Option<String>)>) -> Result<Pattern, Refusal> {
+pub fn pattern(of: &Surroundings<'_>, listed: Vec<(Flow, Option<String>)>) -> Result<Pattern, Refusal> {
     if listed.iter().all(|(_, connection)| connection.is_none()) {
-        let mut flows: Vec<Flow> = listed.into_iter().map(|(flow, _)| flow).collect();
-        flows.sort_by_key(|flow| flow.start);
-        return Ok(Pattern::Flows(Arc::new(flows)));
+        return Ok(of.flows(listed.into_iter().map(|(flow, _)| flow).collect()));
     }
     let mut ends: BTreeMap<&str, (NodeId, NodeId)> = BTreeMap::new();
     for (place, (flow, connection)) in listed.iter().enumerate() {
@@ -37,7 +36,7 @@ pub fn pattern(topology: &Topology, listed: Vec<(Flow, Option<String>)>) -> Resu
         let Some(name) = connection else { continue };
         let (src, dst) = *ends.entry(name).or_insert((flow.src, flow.dst));
         if (src, dst) != (flow.src, flow.dst) {
-            let [from, to, src, dst] = [flow.src, flow.dst, src, dst].map(|host| topology.name(host));
+            let [from, to, src, dst] = [flow.src, flow.dst, src, dst].map(|host| of.topology.name(host));
             let problem = format!(
                 "a flow from {from} to {to} can't be a message of {name:?}, which goes from {src} to {dst}; name another connection"
             );

@@ -155,7 +155,7 @@ impl Surroundings<'_> {
             let keys = table.write().into_iter().map(|(key, value)| format!("{key} = {value}"));
             written.push(format!("    {{ {} }},\n", keys.collect::<Vec<_>>().join(", ")));
         }
-        let pattern = pattern(self.topology, flows).map_err(|refusal| {
+        let pattern = pattern(self, flows).map_err(|refusal| {
             self.document.error(&list.index(refusal.place).key(refusal.key), refusal.problem)
         })?;
         Ok((pattern, vec![("list", format!("[\n{}]", written.concat()))]))
@@ -225,7 +225,7 @@ impl Surroundings<'_> {
             flows.push((Flow { start: row.start, src, dst, size: row.size, stop: None }, row.connection));
             lines.push(row.line);
         }
-        let pattern = pattern(self.topology, flows).map_err(|Refusal { place, key, problem }| {
+        let pattern = pattern(self, flows).map_err(|Refusal { place, key, problem }| {
             text.error(row_of(lines[place]), &format!("{key}: {problem}"))
         })?;
         let table = ListFile { path, hash: Some(hash), format: Auto::Set(format), ..table };
