@@ -15,7 +15,7 @@ from pathlib import Path
 #: The columns that a list of flows may have.
 COLUMNS = (
     "src", "dst", "start", "start_s", "start_ms", "start_us", "start_ns", "start_ps", "size", "size_bytes",
-    "connection",
+    "connection", "name", "after", "pause", "done",
 )  # fmt: skip
 #: The program of that process, and its exit code where the file is refused, for the reason that it then prints.
 PROGRAM, REFUSED = "import clearway.parquet_lists; clearway.parquet_lists.main()", 3
@@ -73,9 +73,13 @@ def converted(path: Path, most: int) -> str:
         raise ValueError(f"is no whole Parquet file: {' '.join(str(error).split())[:200]}") from None
     if unknown := [name for name in schema if name not in COLUMNS]:
         known = (
-            "src, dst, start (or start_s, start_ms, start_us, start_ns, start_ps), size (or size_bytes) and connection"
+            "src, dst, start (or start_s, start_ms, start_us, start_ns, start_ps), size (or size_bytes), connection, "
+            "name, after, pause and done"
         )
         raise ValueError(f"{unknown[0]!r} is no column of a list of flows; keep {known}")
+    if schema.get("after") == pl.List(pl.String):
+        scanned = scanned.with_columns(pl.col("after").list.join(" "))
+        schema["after"] = pl.String()
     if odd := [name for name, kind in schema.items() if not (kind.is_numeric() or kind in (pl.String, pl.Categorical))]:
         raise ValueError(f"the column {odd[0]!r} holds {schema[odd[0]]}; write numbers or texts")
     if rows > most:

@@ -54,6 +54,17 @@ def test_a_parquet_list_may_have_texts_with_units(tmp_path: Path) -> None:
     assert clearway.run(scenario(tmp_path / "a")).flows["size_bytes"].to_list() == [1000]
 
 
+@pytest.mark.parametrize("after", [[None, "a"], [None, ["a"]]], ids=["texts", "lists"])
+def test_flows_of_a_parquet_list_wait_for_others(after: list[Any], tmp_path: Path) -> None:
+    begins = {"start_us": [3.0, None], "name": ["a", None], "after": after, "pause": [None, "2 us"]}
+    ends = {"src": ["h0", "h1"], "dst": ["h1", "h2"], "size_bytes": [1000, 2000]}
+    pl.DataFrame(begins | ends).write_parquet(tmp_path / "waiting.parquet")
+    flows = clearway.run(scenario(tmp_path / "waiting.parquet")).flows
+    starts, times = flows["start_s"], flows["fct_s"]
+    assert starts[0] == pytest.approx(3e-6)
+    assert starts[1] == pytest.approx(starts[0] + times[0] + 2e-6)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -159,9 +159,17 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Returns whether the entry has rounds that open new connections each time.
-    pub fn opens_anew(&self) -> bool {
-        matches!(&self.pattern, Pattern::Rounds(rounds) if rounds.reconnect)
+    /// Returns the reason for which flows of the entry are opened in the instant in which others end, if they are.
+    pub fn opens_at_ends(&self) -> Option<&'static str> {
+        match &self.pattern {
+            Pattern::Rounds(rounds) if rounds.reconnect => {
+                Some("rounds open new connections in the instant in which the last ones end")
+            }
+            Pattern::Messages(messages) if !messages.triggers().is_empty() => {
+                Some("flows begin in the instant in which those end for which they wait")
+            }
+            _ => None,
+        }
     }
 
     /// Returns the entry in words, with its transport.

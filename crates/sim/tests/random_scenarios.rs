@@ -34,7 +34,7 @@ fn asked(name: &str, default: u64) -> u64 {
 #[test]
 fn random_scenarios_over_all_parameters_keep_every_rule() {
     let _alone = alone();
-    let report = scenarios(1, 0..75);
+    let report = scenarios(1, 0..95);
     assert_clean(&report);
     assert!(report.accepted * 10 > report.cases * 7, "most scenarios are run in the end: {report}");
     let ran = &report.ran;

@@ -111,6 +111,16 @@ impl Rate {
         }
     }
 
+    /// As [`Rate::time_to_send`], but [`Span::MAX`] where the time is past the range of [`Span`]: for waits that follow from
+    /// sizes and rates of a scenario, where a longer one makes no difference.
+    ///
+    /// # Panics
+    /// Panics if the rate is zero.
+    pub const fn saturating_time_to_send(self, size: Bytes) -> Span {
+        let ps = (size.get() as u128 * BIT_PS as u128 + self.0 as u128 / 2) / self.0 as u128;
+        if ps > u64::MAX as u128 { Span::MAX } else { Span::from_ps(ps as u64) }
+    }
+
     /// Returns the size that passes in `span`, rounded down to a whole byte.
     pub const fn bytes_in(self, span: Span) -> Bytes {
         Bytes::new((self.0 as u128 * span.as_ps() as u128 / BIT_PS as u128) as u64)
@@ -140,6 +150,16 @@ impl fmt::Debug for Rate {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_time_past_the_range_of_spans_is_the_longest_span_where_it_may_be() {
+        let rate = Rate::mbps(1);
+        assert_eq!(rate.saturating_time_to_send(Bytes::new(1538)), Span::from_us(12_304));
+        // 2^64 ps are 1.84e7 s, in which 1 Mbps carries 2.3e12 bytes.
+        assert!(rate.saturating_time_to_send(Bytes::new(2_300_000_000_000)) < Span::MAX);
+        assert_eq!(rate.saturating_time_to_send(Bytes::new(2_310_000_000_000)), Span::MAX);
+        assert_eq!(rate.saturating_time_to_send(Bytes::new(u64::MAX)), Span::MAX);
+    }
 
     #[test]
     fn serialisation_times_are_rounded_to_the_nearest_picosecond() {

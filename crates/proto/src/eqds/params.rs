@@ -68,7 +68,8 @@ impl EqdsParams {
         let packet = f64::from(env.framing.wire_max());
         let bdp = (env.line_rate.bytes_in(env.network_rtt).get() as f64 / packet).ceil();
         let queue = (self.queue * bdp).ceil() * packet;
-        let drain = env.line_rate.time_to_send(Bytes::new((self.rto_queues * queue).min(1e15) as u64));
+        let drain =
+            env.line_rate.saturating_time_to_send(Bytes::new((self.rto_queues * queue).min(1e15) as u64));
         self.rto.or(RTO.max(env.base_rtt.saturating_mul(4))).saturating_add(drain)
     }
 }

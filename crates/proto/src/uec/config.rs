@@ -124,7 +124,8 @@ impl Groups<'_> {
         let packets = env.line_rate.bytes_in(env.network_rtt).get().div_ceil(mtu).max(1);
         let queues = RTO_QUEUES * if self.common.trimming { 1 } else { 5 };
         let rate = env.path_rate.max(Rate::bps(1));
-        let drain = rate.time_to_send(Bytes::new(packets.saturating_mul(mtu).saturating_mul(queues)));
+        let drain =
+            rate.saturating_time_to_send(Bytes::new(packets.saturating_mul(mtu).saturating_mul(queues)));
         RTO_LEAST.saturating_add(drain).saturating_add(env.base_rtt.saturating_sub(env.network_rtt))
     }
 }

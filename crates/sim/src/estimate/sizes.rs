@@ -23,8 +23,10 @@ const LIVE_BYTES: f64 = 900.0;
 const QUEUED_BYTES: f64 = (size_of::<RoutedPacket>() + 24) as f64 * GROWTH;
 /// The bytes of a message in a list besides its flow: the number of its connection.
 const MESSAGE_BYTES: f64 = 4.0;
-/// The bytes of a connection of such a list: its last message, and its flow while it is open.
-const CONNECTION_BYTES: f64 = 12.0;
+/// The bytes of a connection of such a list: the number of its messages, of those that have yet to begin, and its flow.
+const CONNECTION_BYTES: f64 = 16.0;
+/// The bytes of a trigger of such a list besides itself and those that wait for it or pull it: how often it was pulled.
+const TRIGGER_BYTES: f64 = 4.0;
 /// The share by which a growing list exceeds its content, since its room doubles.
 const GROWTH: f64 = 1.5;
 /// The bytes of a sample: its row, and its row in the data frame.
@@ -106,8 +108,12 @@ pub fn flow_bytes(model: &Model, entry: &Traffic, live: f64) -> f64 {
     let listed = match &entry.pattern {
         Pattern::Flows(flows) => flows.len() as f64 * flow,
         Pattern::Messages(messages) => {
-            let (list, connections) = (messages.list().len() as f64, messages.connections() as f64);
-            list * (flow + MESSAGE_BYTES) + connections * CONNECTION_BYTES
+            let (list, connections) = (messages.list().len() as f64, messages.connections().len() as f64);
+            let triggers = messages.triggers();
+            list * (flow + MESSAGE_BYTES)
+                + connections * CONNECTION_BYTES
+                + triggers.len() as f64 * TRIGGER_BYTES
+                + triggers.bytes() as f64
         }
         _ => 0.0,
     };

@@ -1,11 +1,11 @@
 //! Flows, bytes, packets and time of a traffic entry, before it runs.
 
-use crate::model::{Flow, Model, Pattern, Poisson, Rounds, Traffic};
+use crate::model::{Flow, Messages, Model, Pattern, Poisson, Rounds, Traffic};
 use crate::traffic::Cdf;
 use clearway_proto::Framing;
 use clearway_topology::routing::{Policy, Routes};
 use clearway_topology::{NodeId, PortId, one_way};
-use clearway_units::{Bytes, Time};
+use clearway_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
 
 /// The largest number of flows of an entry whose paths are looked at; of more, every n-th.
@@ -125,7 +125,7 @@ impl Ways<'_> {
     fn load(&mut self, entry: &Traffic) -> Load {
         let load = match &entry.pattern {
             Pattern::Flows(flows) => self.listed(flows, Exchanges::of(entry)),
-            Pattern::Messages(messages) => self.listed(messages.list(), Exchanges::of(entry)),
+            Pattern::Messages(messages) => self.messages(messages, Exchanges::of(entry)),
             Pattern::Poisson(poisson) => self.poisson(poisson, Exchanges::of(entry)),
             Pattern::Rounds(rounds) => self.rounds(rounds, Exchanges::of(entry)),
         };
@@ -241,6 +241,29 @@ impl Ways<'_> {
         load.live = (load.lived_s / (span + mean).max(f64::MIN_POSITIVE)).min(load.flows);
         load.crowd *= load.live / load.flows.max(1.0);
         load
+    }
+
+    /// Messages that are listed. Those that wait for others begin once these have had their exchanges and an idle path.
+    fn messages(&mut self, messages: &Messages, exchanges: Exchanges) -> Load {
+        let (mut flows, triggers) = (messages.list().to_vec(), messages.triggers());
+        if triggers.is_empty() {
+            return self.listed(&flows, exchanges);
+        }
+        let step = flows.len().div_ceil(PATHS).max(1);
+        let (mut sampled, looked) = (Sampled::default(), flows.len().div_ceil(step));
+        for (index, flow) in flows.iter().enumerate().step_by(step) {
+            self.look(flow.src, flow.dst, index as u64, &mut sampled);
+        }
+        let sampled = sampled.mean(looked as f64);
+        let trips = (exchanges.first + 1.0) * self.round_trip(&sampled).mean;
+        let lasts = |message: u32| {
+            let bytes = messages.list()[message as usize].size.map_or(0.0, |size| size.get() as f64);
+            Span::from_secs_f64(trips + bytes / sampled.rate)
+        };
+        let begins = triggers.begins(flows.iter().map(|flow| flow.start).collect(), lasts);
+        flows.iter_mut().zip(begins).for_each(|(flow, begin)| flow.start = begin);
+        flows.sort_by_key(|flow| flow.start);
+        self.listed(&flows, exchanges)
     }
 
     fn poisson(&mut self, poisson: &Poisson, exchanges: Exchanges) -> Load {

@@ -143,8 +143,8 @@ impl Partition {
             Some("the transport `ideal` is told the fair shares of all flows at once")
         } else if !model.traces.is_empty() {
             Some("a trace notes the packets of all its ports in one order")
-        } else if model.traffic.iter().any(Traffic::opens_anew) {
-            Some("rounds open new connections in the instant in which the last ones end")
+        } else if let Some(reason) = model.traffic.iter().find_map(Traffic::opens_at_ends) {
+            Some(reason)
         } else if Partition::width(model).is_none() {
             Some("no link has a propagation delay")
         } else {

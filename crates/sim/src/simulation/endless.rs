@@ -178,6 +178,11 @@ fn lost_on_all<'a>(
 /// Returns the flows of a traffic entry as far as they are known before the run, with their numbers.
 fn flows_of(model: &Model, traffic: TrafficId) -> Box<dyn Iterator<Item = (u64, Flow)> + '_> {
     let pattern = &model.traffic[traffic.index()].pattern;
+    if let Pattern::Messages(messages) = pattern {
+        // One that waits for others begins at zero at the earliest.
+        let number = |(message, flow): (usize, &Flow)| (messages.connection(message) as u64, *flow);
+        return Box::new(messages.list().iter().enumerate().map(number));
+    }
     let Pattern::Rounds(rounds) = pattern else {
         let mut source = Source::of(model, traffic);
         return Box::new(std::iter::from_fn(move || {

@@ -12,6 +12,13 @@ use std::collections::BTreeMap;
 pub enum GlobalEvent {
     /// A traffic entry has its next flow, or its first round, to start.
     Traffic(TrafficId),
+    /// A message begins that waited for others.
+    Message {
+        /// Its traffic entry.
+        traffic: TrafficId,
+        /// The message.
+        message: u32,
+    },
     /// A long flow stops.
     Stop(RecordId),
     /// A link fails, recovers, or changes its rate.
@@ -38,7 +45,7 @@ impl GlobalEvent {
     /// Returns the event in words.
     pub fn told(self, model: &Model) -> String {
         match self {
-            GlobalEvent::Traffic(traffic) => {
+            GlobalEvent::Traffic(traffic) | GlobalEvent::Message { traffic, .. } => {
                 format!("starts of flows of {}", model.traffic[traffic.index()].told())
             }
             GlobalEvent::Stop(_) => "stops of long flows".into(),

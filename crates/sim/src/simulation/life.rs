@@ -10,7 +10,7 @@ use super::router::identity;
 use super::state::Simulation;
 use crate::classes::Classes;
 use crate::hosts::{End, FlowName, Input, Receiving, Sending};
-use crate::ids::{FlowSlot, HostId, Id, RecordId};
+use crate::ids::{FlowSlot, HostId, Id, RecordId, TrafficId};
 use crate::metrics::Record;
 use crate::model;
 use crate::net::{Networks, Spread, spread};
@@ -183,10 +183,16 @@ pub fn add_row(sim: &mut Simulation, slot: FlowSlot, bytes: u64, at: Time) -> Op
 }
 
 /// The first open message of a flow was delivered in full. `stats` are the counts of both ends then, of flows with
-/// several messages.
-pub fn complete(sim: &mut Simulation, slot: FlowSlot, at: Time, stats: Option<Box<Stats>>) {
+/// several messages. Returns the message's traffic entry and row.
+pub fn complete(
+    sim: &mut Simulation,
+    slot: FlowSlot,
+    at: Time,
+    stats: Option<Box<Stats>>,
+) -> (TrafficId, RecordId) {
     let live = sim.live_flows.get_mut(slot).expect("a flow with an open message is alive");
     let row = live.deliver().expect("a message was written before it is delivered");
+    let traffic = live.name().traffic;
     let record = sim.journal.open(row);
     record.end = Some(at).into();
     record.delivered = record.size.get().expect("a message that is complete has a size");
@@ -205,16 +211,19 @@ pub fn complete(sim: &mut Simulation, slot: FlowSlot, at: Time, stats: Option<Bo
         unshare(sim, slot);
     }
     sim.journal.completed += 1;
+    (traffic, row)
 }
 
-/// The sender of a flow knows that a message has arrived.
-pub fn acknowledge(sim: &mut Simulation, slot: FlowSlot, at: Time) {
-    let Some(live) = sim.live_flows.get_mut(slot) else { return };
-    let Some(row) = live.acknowledge() else { return };
+/// The sender of a flow knows that a message has arrived. Returns the message's traffic entry and row.
+pub fn acknowledge(sim: &mut Simulation, slot: FlowSlot, at: Time) -> Option<(TrafficId, RecordId)> {
+    let live = sim.live_flows.get_mut(slot)?;
+    let row = live.acknowledge()?;
+    let traffic = live.name().traffic;
     sim.journal.open(row).acknowledged = Some(at).into();
     if live.record != Some(row) {
         sim.journal.release(row);
     }
+    Some((traffic, row))
 }
 
 /// A flow's time to stop came: its application takes back what was not sent.

@@ -13,6 +13,7 @@
 //! | `prepare.rs`, `finish.rs` | a run before its first event and after its last one |
 //! | `life.rs` | how flows begin and end |
 //! | `traffic.rs`, `source.rs` | starts of flows, and the state of each traffic entry |
+//! | `messages.rs` | the progress of listed messages, some of which wait for others |
 //! | `apps.rs`, `rounds.rs` | applications: rounds of requests and responses, and their state |
 //! | `network.rs` | events of the network itself: faults, pause frames, mechanisms |
 //! | `router.rs`, `ideal/` | the paths of a flow, and the time that it would take alone |
@@ -39,6 +40,7 @@ mod journal;
 mod life;
 mod live_flows;
 mod livelock;
+mod messages;
 mod network;
 mod notes;
 mod prepare;

@@ -139,7 +139,7 @@ pub fn regions_for(sim: &Simulation, parts: usize) -> Regions {
 
 /// Returns whether the notes of regions must be read as soon as a flow ends.
 fn is_prompt(sim: &Simulation) -> bool {
-    sim.shares.any() || sim.model.traffic.iter().any(Traffic::opens_anew)
+    sim.shares.any() || sim.model.traffic.iter().any(|entry| entry.opens_at_ends().is_some())
 }
 
 /// Schedules the next sample of a series.

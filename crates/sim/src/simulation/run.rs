@@ -9,13 +9,17 @@ use super::prepare::schedule_sample;
 use super::snapshots::{flow_counts, flow_snapshot};
 use super::state::{Progress, Simulation};
 use super::times::{Clock, PartTimes};
-use super::traffic::{reconnect, run_source};
+use super::traffic::{heed_end, reconnect, run_source, start_waiting_message};
 use crate::engine::TICK;
 use crate::ids::{Id, SeriesId};
 use crate::metrics::Ended;
 use crate::model::Model;
 use crate::net::{boundaries, divide};
+use crate::traffic::Done;
 use clearway_units::Time;
+
+/// The end of a run without a stop, some 106 days: times beyond it plus what is added to them might leave the range of [`Time`].
+pub const LAST: Time = Time::from_ps(u64::MAX / 2);
 
 impl Simulation {
     /// The number of events between two looks at whether the caller wants to stop.
@@ -132,14 +136,15 @@ fn advance(sim: &mut Simulation, limit: Time, most: u64) -> bool {
                 sim.ended = Some(if is_complete(sim) { Ended::Complete } else { Ended::Stalled });
                 return false;
             };
-            if next > limit.min(sim.model.stop.unwrap_or(Time::MAX)) {
+            let stop = sim.model.stop.unwrap_or(LAST);
+            if next > limit.min(stop) {
                 return rest(sim, limit);
             }
             if of_regions.is_none_or(|at| at > next) {
                 handle_global_event(sim);
                 return true;
             }
-            let limits = [global, sim.model.stop].into_iter().flatten().map(|at| at + TICK);
+            let limits = [global, Some(stop)].into_iter().flatten().map(|at| at + TICK);
             limits.fold(sim.end_of_cell(next), Time::min)
         }
     };
@@ -163,7 +168,7 @@ fn advance(sim: &mut Simulation, limit: Time, most: u64) -> bool {
 /// Lets time pass up to `limit`, since nothing happens until then, or up to the end of the run, if that comes first.
 /// Returns false: no event up to `limit` is left.
 fn rest(sim: &mut Simulation, limit: Time) -> bool {
-    let stop = sim.model.stop.filter(|&stop| stop <= limit);
+    let stop = Some(sim.model.stop.unwrap_or(LAST)).filter(|&stop| stop <= limit);
     if stop.is_some() {
         sim.ended = Some(Ended::Stopped);
     }
@@ -187,11 +192,12 @@ fn handle_global_event(sim: &mut Simulation) {
     let Some((at, event)) = sim.global_events.pop() else { return };
     sim.now = at;
     sim.nets.set_now(at);
-    if !matches!(event, GlobalEvent::Traffic(_) | GlobalEvent::Stop(_)) {
+    if !matches!(event, GlobalEvent::Traffic(_) | GlobalEvent::Message { .. } | GlobalEvent::Stop(_)) {
         sim.nets.settle(true);
     }
     match event {
         GlobalEvent::Traffic(traffic) => run_source(sim, traffic),
+        GlobalEvent::Message { traffic, message } => start_waiting_message(sim, traffic, message),
         GlobalEvent::Stop(record) => stop_flow(sim, record),
         GlobalEvent::Fault(fault) => apply_fault(sim, fault),
         GlobalEvent::Noticed(fault) => notice_fault(sim, fault),
@@ -254,8 +260,15 @@ fn read_notes(sim: &mut Simulation) {
             News::Wrote { slot, bytes } => {
                 add_row(sim, slot, bytes, at);
             }
-            News::Delivered { slot, stats } => complete(sim, slot, at, stats),
-            News::Acknowledged { slot } => acknowledge(sim, slot, at),
+            News::Delivered { slot, stats } => {
+                let (traffic, row) = complete(sim, slot, at, stats);
+                heed_end(sim, traffic, row, Done::Delivered);
+            }
+            News::Acknowledged { slot } => {
+                if let Some((traffic, row)) = acknowledge(sim, slot, at) {
+                    heed_end(sim, traffic, row, Done::Acknowledged);
+                }
+            }
             News::Connect { traffic, worker } => reconnect(sim, traffic, worker),
             News::SourceDone => sim.sources.close(),
             News::Stopped => start_watch(sim, at),

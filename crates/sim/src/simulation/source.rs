@@ -1,6 +1,7 @@
 //! The state of each traffic entry: what it starts next, and when.
 
-use crate::ids::{FlowSlot, Id, IdVec, TrafficId};
+use super::messages::MessagesState;
+use crate::ids::{Id, IdVec, TrafficId};
 use crate::model::{Flow, Model, Pattern, Poisson};
 use clearway_proto::{Entity, Rng};
 use clearway_units::{Bytes, Span, Time};
@@ -11,13 +12,8 @@ use serde::{Deserialize, Serialize};
 pub enum Source {
     /// A position in a list of flows.
     Flows(usize),
-    /// A position in a list of messages.
-    Messages {
-        /// The number of messages that started.
-        next: usize,
-        /// The flow of each connection that was opened.
-        flows: Vec<Option<FlowSlot>>,
-    },
+    /// The progress of a list of messages.
+    Messages(Box<MessagesState>),
     /// The next arrival of a Poisson process.
     Poisson {
         /// The stream of randomness of sizes, times and pairs.
@@ -82,9 +78,7 @@ impl Source {
                 Source::Poisson { rng, arrived: 0, next }
             }
             Pattern::Flows(_) => Source::Flows(0),
-            Pattern::Messages(messages) => {
-                Source::Messages { next: 0, flows: vec![None; messages.connections()] }
-            }
+            Pattern::Messages(messages) => Source::Messages(Box::new(MessagesState::new(messages))),
             Pattern::Rounds(_) => Source::Rounds,
         }
     }
@@ -93,9 +87,7 @@ impl Source {
     pub fn next_at(&self, pattern: &Pattern) -> Option<Time> {
         match (self, pattern) {
             (Source::Flows(next), Pattern::Flows(flows)) => flows.get(*next).map(|flow| flow.start),
-            (Source::Messages { next, .. }, Pattern::Messages(messages)) => {
-                messages.list().get(*next).map(|message| message.start)
-            }
+            (Source::Messages(state), Pattern::Messages(messages)) => state.next_at(messages),
             (Source::Poisson { arrived, next, .. }, Pattern::Poisson(poisson)) => {
                 let open = *arrived < poisson.flows && poisson.stop.is_none_or(|stop| *next <= stop);
                 open.then_some(*next)
@@ -103,6 +95,11 @@ impl Source {
             (Source::Rounds, Pattern::Rounds(rounds)) => Some(rounds.start),
             _ => unreachable!("a source is made from its pattern"),
         }
+    }
+
+    /// Returns whether the source starts flows of which none has a time yet.
+    pub fn waits(&self) -> bool {
+        matches!(self, Source::Messages(state) if state.waits())
     }
 
     /// Returns the next flow, which there must be, with its number; `None` of messages and rounds, which share flows.

@@ -3,15 +3,17 @@
 use super::apps::{ask_connected, start_round};
 use super::global_events::GlobalEvent;
 use super::life::{Start, open_flow, open_single, start_single, write_message};
+use super::messages::MessagesState;
 use super::rounds::{Connection, has_requests, rounds_of};
 use super::snapshots::flow_counts;
 use super::source::Source;
 use super::state::Simulation;
 use crate::engine::TICK;
 use crate::hosts::FlowName;
-use crate::ids::{Id, TrafficId};
+use crate::ids::{Id, RecordId, TrafficId};
 use crate::metrics::WindowEnd;
-use crate::model::{Flow, Pattern};
+use crate::model::{Flow, Messages, Pattern};
+use crate::traffic::{Done, Wait};
 use clearway_units::Time;
 
 /// Starts what a traffic entry has due now, and schedules its next start.
@@ -21,7 +23,7 @@ pub fn run_source(sim: &mut Simulation, traffic: TrafficId) {
         None if matches!(sim.model.traffic[traffic.index()].pattern, Pattern::Rounds(_)) => {
             return start_rounds(sim, traffic);
         }
-        None => start_message(sim, traffic),
+        None => start_next_message(sim, traffic),
     }
     schedule_source(sim, traffic);
     if sim.starts_ahead {
@@ -61,6 +63,7 @@ fn schedule_source(sim: &mut Simulation, traffic: TrafficId) {
     let source = sim.sources.get_mut(traffic);
     match source.next_at(&sim.model.traffic[traffic.index()].pattern) {
         Some(at) => sim.global_events.push(at, GlobalEvent::Traffic(traffic)),
+        None if source.waits() => {}
         None => {
             let arrives = matches!(source, Source::Poisson { .. });
             sim.sources.close();
@@ -74,25 +77,55 @@ fn schedule_source(sim: &mut Simulation, traffic: TrafficId) {
     }
 }
 
-/// Starts the next message of a traffic entry. The first one of a connection opens it, and the last one closes it.
-fn start_message(sim: &mut Simulation, traffic: TrafficId) {
-    let Pattern::Messages(messages) = &sim.model.traffic[traffic.index()].pattern else {
-        unreachable!("this traffic entry has messages")
-    };
-    let Source::Messages { next, flows } = sim.sources.get_mut(traffic) else {
-        unreachable!("a source is made from its pattern")
-    };
-    let (message, (connection, is_last)) = (messages.list()[*next], messages.connection(*next));
-    let known = flows[connection];
-    *next += 1;
-    let slot = known.unwrap_or_else(|| {
-        let name = FlowName { traffic, number: connection as u64 };
-        open_flow(sim, Start { name, src: message.src, dst: message.dst, established: false })
-    });
-    if let Source::Messages { flows, .. } = sim.sources.get_mut(traffic) {
-        flows[connection] = Some(slot).filter(|_| !is_last);
+/// Starts the next message of a traffic entry that has a time of its own.
+fn start_next_message(sim: &mut Simulation, traffic: TrafficId) {
+    let message = messages_of(sim, traffic).1.take_next();
+    begin_message(sim, traffic, message);
+}
+
+/// Starts a message that waited for others.
+pub fn start_waiting_message(sim: &mut Simulation, traffic: TrafficId, message: u32) {
+    begin_message(sim, traffic, message);
+    let (messages, state) = messages_of(sim, traffic);
+    if state.next_at(messages).is_none() && !state.waits() {
+        sim.sources.close();
     }
-    write_message(sim, slot, message, is_last);
+}
+
+/// Begins a message. The first one of a connection opens it, and the last one closes it.
+fn begin_message(sim: &mut Simulation, traffic: TrafficId, message: u32) {
+    let (messages, state) = messages_of(sim, traffic);
+    let (flow, connection) = (messages.list()[message as usize], messages.connection(message as usize));
+    let is_awaited = messages.triggers().is_awaited(message);
+    let slot = state.flow(connection).unwrap_or_else(|| {
+        let name = FlowName { traffic, number: connection as u64 };
+        open_flow(sim, Start { name, src: flow.src, dst: flow.dst, established: false })
+    });
+    let is_last = messages_of(sim, traffic).1.begin(connection, slot);
+    let row = write_message(sim, slot, flow, is_last);
+    if is_awaited {
+        messages_of(sim, traffic).1.watch(row, message);
+    }
+}
+
+/// The message of a row is done, so that others may begin.
+pub fn heed_end(sim: &mut Simulation, traffic: TrafficId, row: RecordId, done: Done) {
+    if !matches!(&sim.model.traffic[traffic.index()].pattern, Pattern::Messages(messages) if !messages.triggers().is_empty())
+    {
+        return;
+    }
+    let (messages, state) = messages_of(sim, traffic);
+    for Wait { message, pause, .. } in state.finish(row, done, messages) {
+        sim.global_events.push(sim.now.saturating_add(pause), GlobalEvent::Message { traffic, message });
+    }
+}
+
+/// Returns the messages of a traffic entry that has some, with their progress.
+fn messages_of(sim: &mut Simulation, traffic: TrafficId) -> (&Messages, &mut MessagesState) {
+    match (&sim.model.traffic[traffic.index()].pattern, sim.sources.get_mut(traffic)) {
+        (Pattern::Messages(messages), Source::Messages(state)) => (messages, state),
+        _ => unreachable!("this traffic entry has messages"),
+    }
 }
 
 /// Opens the connections that stay open, and starts the first round of a traffic entry.

@@ -9,6 +9,7 @@ use clearway_topology::PortId;
 use clearway_units::{Span, Time};
 use proptest::prelude::*;
 use proptest::sample::select;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The hosts of every network here, at least.
@@ -190,10 +191,30 @@ fn entry(transports: Vec<usize>) -> impl Strategy<Value = Entry> {
             messages.iter().map(message).collect::<Vec<_>>().join(", ")
         )
     });
+    // Some begin at a time, the others once one or two of those before them are done, at either end.
+    let waiting = (0..HOSTS, 1..HOSTS, bytes.clone(), prop::option::of((0usize..9, 0usize..9)), 0u32..60);
+    let chained = prop::collection::vec(waiting, 2..9).prop_map(|flows| {
+        let of = |place: usize| {
+            let (src, step, bytes, after, us) = flows[place];
+            let begin = match after.filter(|_| place > 0) {
+                None => format!("start = \"{us} us\""),
+                Some((a, b)) => {
+                    let after = BTreeSet::from([a % place, b % place]);
+                    let names: Vec<String> = after.iter().map(|place| format!("\"f{place}\"")).collect();
+                    let done = if us % 2 == 0 { "delivered" } else { "acknowledged" };
+                    format!("after = [{}], pause = \"{} us\", done = \"{done}\"", names.join(", "), us / 20)
+                }
+            };
+            let dst = (src + step) % HOSTS;
+            format!("{{ name = \"f{place}\", src = {src}, dst = {dst}, size = \"{bytes} B\", {begin} }}")
+        };
+        let list: Vec<String> = (0..flows.len()).map(of).collect();
+        format!("kind = \"flows\"\nlist = [{}]\n", list.join(", "))
+    });
     let arriving = (1u32..30, 1u32..60_000, select(&["0.2", "0.9"][..])).prop_map(|(flows, bytes, load)| {
         format!("kind = \"poisson\"\nsize = \"{bytes} B\"\nload = {load}\nflows = {flows}\n")
     });
-    let pattern = prop_oneof![incast, permutation, asked, listed, messages, arriving];
+    let pattern = prop_oneof![incast, permutation, asked, listed, messages, chained, arriving];
     (pattern, select(transports), any::<bool>(), 0usize..3, 0usize..3, 0usize..3).prop_map(
         |(pattern, transport, low_priority, class, ack_class, credit_class)| Entry {
             pattern,
@@ -224,8 +245,11 @@ impl Entry {
         // EC4 and ExpressPass ask for different queues unless the scenario says otherwise, and so does low_priority.
         let unscheduled = self.low_priority && self.name() == "expresspass";
         let own = if unscheduled { ", low_priority = 1" } else { "" };
-        let mut text =
-            format!("[[traffic]]\ntransport = {{ name = \"{}\"{own} }}\n{}", self.name(), self.pattern);
+        // Without acknowledgements nothing waits for them.
+        let recovers = TRANSPORTS[self.transport].recovers;
+        let done = if recovers { "\"acknowledged\"" } else { "\"delivered\"" };
+        let pattern = self.pattern.replace("\"acknowledged\"", done);
+        let mut text = format!("[[traffic]]\ntransport = {{ name = \"{}\"{own} }}\n{pattern}", self.name());
         if classes > 0 {
             let (class, ack_class) = (self.class % classes, self.ack_class % classes);
             text += &format!("class = \"c{class}\"\nack_class = \"c{ack_class}\"\n");

@@ -4,8 +4,8 @@ use crate::common::*;
 use clearway_proto::{AnyTransport, TRANSPORTS, TransportInfo};
 use clearway_schema::{Form, Spec};
 use clearway_sim::model::*;
-use clearway_sim::{Ended, Simulation};
-use clearway_topology::Star;
+use clearway_sim::{Ended, Simulation, Summary};
+use clearway_topology::{Builder, NodeId, Star};
 use clearway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -138,4 +138,53 @@ proptest! {
     fn a_run_gets_on_with_many_parameters_at_their_ends(transport in at_random()) {
         gets_on(&transport);
     }
+}
+
+#[test]
+fn every_transport_gets_on_where_a_link_is_as_slow_and_others_as_fast_and_as_long_as_they_may_be() {
+    // A round trip holds 1.6 Tbps for four seconds, and the link between the switches would need a month for that.
+    let (fast, slow, second) = (Rate::gbps(1_600), Rate::mbps(1), Span::from_ms(1_000));
+    let mut builder = Builder::new();
+    let [a, b] = ["a", "b"].map(|name| builder.add_host(name));
+    let [near, far] = ["near", "far"].map(|name| builder.add_switch(name, 0));
+    builder.link(a, near, fast, second);
+    builder.link(near, far, slow, second);
+    builder.link(far, b, fast, second);
+    let topology = builder.build().unwrap();
+    for info in TRANSPORTS {
+        let transport = transport(info.name);
+        let mut model = network_for(&transport, topology.clone());
+        // Receivers that send credits at the rate of such a host send billions before the first comes back.
+        let sends_credits = transport.needs().credits.is_some();
+        model.stop = Some(Time::ZERO + Span::from_ms(if sends_credits { 3_001 } else { 100_000 }));
+        add(&mut model, &transport, vec![flow(0, 1, 5_000)]);
+        let results = run_within(&model, MOST);
+        let Summary { flows_completed, .. } = results.summary;
+        assert_eq!(flows_completed, u64::from(!sends_credits), "{}: {:?}", info.name, results.summary);
+    }
+}
+
+#[test]
+fn a_run_without_a_stop_ends_before_its_times_leave_their_range() {
+    // Rounds with pauses of ten days: they would last for three years, and times reach 213 days.
+    let dctcp = transport("dctcp");
+    let mut model = network_for(&dctcp, star(3));
+    let rounds = Rounds {
+        client: NodeId(0),
+        workers: vec![NodeId(1), NodeId(2)],
+        request: Bytes::ZERO,
+        response: Bytes::new(1_000),
+        longer: 0,
+        reconnect: false,
+        rounds: 100,
+        barrier: true,
+        start: Time::ZERO,
+        pause: Span::from_secs(864_000),
+        spread: Span::ZERO,
+    };
+    model.add_traffic("rounds", &dctcp, Pattern::Rounds(rounds));
+    let results = run(&model);
+    let Summary { ended, end, flows_completed, .. } = results.summary;
+    // Eleven rounds start within 106.75 days.
+    assert_eq!((ended, end, flows_completed), (Ended::Stopped, Time::from_ps(u64::MAX / 2), 22));
 }

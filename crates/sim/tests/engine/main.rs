@@ -16,5 +16,6 @@ mod series;
 mod shares;
 mod steps;
 mod traces;
+mod waiting;
 mod window;
 mod window_counters;

@@ -3,6 +3,7 @@
 use crate::common::*;
 use clearway_proto::{AnyTransport, TRANSPORTS};
 use clearway_sim::model::*;
+use clearway_sim::traffic::Triggers;
 use clearway_sim::{Ended, Results};
 use clearway_topology::NodeId;
 use clearway_units::{Bytes, Span, Time};
@@ -16,7 +17,11 @@ fn message(us: u64, bytes: u64, connection: u32) -> (Flow, Option<u32>) {
 /// Makes a star of 100 Gbps whose hosts send messages under a transport.
 fn model_of(transport: &AnyTransport, messages: Vec<(Flow, Option<u32>)>) -> Model {
     let mut model = network_for(transport, star(4));
-    model.add_traffic("messages", transport, Pattern::Messages(Arc::new(Messages::new(messages))));
+    model.add_traffic(
+        "messages",
+        transport,
+        Pattern::Messages(Arc::new(Messages::new(messages, Triggers::default()))),
+    );
     model
 }
 
@@ -90,7 +95,7 @@ fn messages_without_a_connection_are_flows_of_their_own() {
             run(&model)
         };
         let named: Vec<(Flow, Option<u32>)> = flows.iter().map(|&flow| (flow, None)).collect();
-        let own = listed(Pattern::Messages(Arc::new(Messages::new(named))));
+        let own = listed(Pattern::Messages(Arc::new(Messages::new(named, Triggers::default()))));
         let plain = listed(Pattern::Flows(flows.clone().into()));
         assert_eq!(own.hash(), plain.hash(), "{}", info.name);
     }

@@ -102,13 +102,14 @@ pub fn network(draw: &mut Draw, kind: &str) -> String {
     }
 }
 
-/// Draws a list of flows in any format. In some, the flows between two hosts are messages of one connection.
+/// Draws a list of flows in any format. In some, the flows between two hosts are messages of one connection, or each flow waits for
+/// the one before it.
 pub fn flows(draw: &mut Draw, world: &World) -> String {
     let hosts = world.hosts.len().max(2) as u64;
     let count = draw.within(1, 12);
-    let (format, shares) = (draw.below(4), draw.chance(30));
+    let (format, shares, waits) = (draw.below(4), draw.chance(30), draw.chance(20));
     let mut lines = Vec::new();
-    for _ in 0..count {
+    for place in 0..count {
         let src = draw.below(hosts);
         let dst = (src + draw.within(1, hosts - 1)) % hosts;
         let (bytes, us) = (draw.scale(1, 100_000), draw.below(world.stop / 1_000_000 + 1));
@@ -116,18 +117,36 @@ pub fn flows(draw: &mut Draw, world: &World) -> String {
         let connection = if shares { format!("{src}-{dst}") } else { String::new() };
         let message = if shares { format!(" id {} msg", src * hosts + dst) } else { String::new() };
         lines.push(match format {
+            0 if waits => {
+                let begin = if place == 0 { format!("{us},") } else { format!(",f{}", place - 1) };
+                format!("{begin},{src},{dst},{bytes},{connection},f{place}")
+            }
             0 => format!("{us},{src},{dst},{bytes},{connection}"),
             1 => format!("{src} {dst} 3 100 {bytes} {s:.6}"),
             2 => format!("{s:.6} {src} {dst} {bytes}"),
+            _ if waits => {
+                let begin = if place == 0 { "start 0".into() } else { format!("trigger {place}") };
+                let pull = if place + 1 < count {
+                    format!(" recv_done_trigger {}", place + 1)
+                } else {
+                    String::new()
+                };
+                format!("{src}->{dst} {begin} size {bytes}{message}{pull}")
+            }
             _ => format!("{src}->{dst} start 0 size {bytes}{message}"),
         });
     }
     let head = match format {
+        0 if waits => "start_us,after,src,dst,size_bytes,connection,name\n".into(),
         0 => "start_us,src,dst,size_bytes,connection\n".into(),
         1 => format!("{count}\n"),
         2 => String::new(),
         _ => format!("Nodes {hosts}\nConnections {count}\n"),
     };
+    if format == 3 && waits {
+        let kind = if draw.chance(50) { "oneshot" } else { "barrier count 1" };
+        lines.extend((1..count).map(|id| format!("trigger id {id} {kind}")));
+    }
     head + &lines.join("\n") + "\n"
 }
 

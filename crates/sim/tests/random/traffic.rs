@@ -94,28 +94,54 @@ impl Maker<'_> {
         of_entry.any(|line| ["size =", "cdf =", "workload ="].iter().any(|key| line.starts_with(key)))
     }
 
+    /// Draws for which of those before it a flow of a list waits, if any, and gives it its name.
+    fn waiting(&mut self, draw: &mut Draw, place: u64) {
+        self.lines.push(format!("name = \"f{place}\""));
+        if place == 0 || draw.chance(30) {
+            return;
+        }
+        let [a, b] = [draw.below(place), draw.below(place)];
+        let after = if a == b { format!("\"f{a}\"") } else { format!("\"f{a}\", \"f{b}\"") };
+        self.lines.push(format!("after = [{after}]"));
+        if draw.chance(50) {
+            self.lines.push(format!("pause = \"{} ns\"", draw.scale(1, 100_000)));
+        }
+        if draw.chance(50) {
+            let done = if draw.chance(50) { "delivered" } else { "acknowledged" };
+            self.lines.push(format!("done = \"{done}\""));
+        }
+    }
+
     /// Draws the flows of a list.
     fn flows(&mut self, draw: &mut Draw, kind: &KindInfo, world: &World) {
         let is_list = |spec: &Spec| (spec.forms)() == [Form::Elsewhere("tables")];
         if !kind.keys.iter().any(is_list) {
             return;
         }
-        // Messages of a connection have the same ends, and a size each.
-        let shares = draw.chance(30);
-        for _ in 0..draw.within(1, 8) {
+        // Messages of a connection have the same ends, and flows that wait for others no start; both have a size.
+        let (shares, waits) = (draw.chance(30), draw.chance(20));
+        for place in 0..draw.within(1, 8) {
             self.lines.push("[[traffic.list]]".into());
             let fits = |name: &str| {
-                name != "connection" && !(shares && ["src", "dst", "size", "stop"].contains(&name))
+                let drawn_below = ["connection", "name", "after", "pause", "done"].contains(&name)
+                    || shares && ["src", "dst"].contains(&name)
+                    || (shares || waits) && ["size", "stop"].contains(&name)
+                    || waits && name == "start";
+                !drawn_below
             };
             let own = self.keys_of("traffic.list").filter(|(name, _)| fits(name));
             let lines = keys(draw, own, Scope::Traffic, 50, world);
             self.lines.extend(lines);
             if shares {
                 let src = draw.below(2);
-                let (dst, bytes) = (1 - src, draw.scale(1, 100_000));
-                self.lines.push(format!(
-                    "src = {src}\ndst = {dst}\nsize = \"{bytes} B\"\nconnection = \"of {src}\""
-                ));
+                let dst = 1 - src;
+                self.lines.push(format!("src = {src}\ndst = {dst}\nconnection = \"of {src}\""));
+            }
+            if shares || waits {
+                self.lines.push(format!("size = \"{} B\"", draw.scale(1, 100_000)));
+            }
+            if waits {
+                self.waiting(draw, place);
             }
         }
     }

@@ -14,6 +14,20 @@ pub fn tree(gbps: u64) -> String {
     format!(r#"kind = "fat-tree", k = 8, rate = "{gbps} Gbps", delay = "1 us""#)
 }
 
+/// Returns a scenario with this traffic under a transport as the program has it (`profile = "htsim"`), over the tree and in its frames.
+pub fn scenario(transport: &str, gbps: u64, traffic: &str, seed: u64) -> String {
+    format!(
+        r#"
+        seed = {seed}
+        transport = {{ name = "{transport}", profile = "htsim" }}
+        topology = {{ {} }}
+        network = {{ payload = "4086 B", overhead = "64 B", wire_min = "64 B" }}
+        traffic = [{{ {traffic} }}]
+        "#,
+        tree(gbps)
+    )
+}
+
 /// Runs flows of a size that start together between pairs of hosts. `transport` and `topology` are the keys of these tables, and
 /// `rest` is what else the scenario has. Senders of NDP know their routes if they have as many values as paths (`path_values`).
 pub fn simulate(

@@ -13,3 +13,4 @@ mod pulled_golden;
 mod rdma;
 mod uec_golden;
 mod uec_messages;
+mod uec_triggers;

@@ -3,7 +3,7 @@
 //! 1 us, packets of 4150 bytes.
 
 use crate::common::run;
-use crate::htsim::tree;
+use crate::htsim::scenario;
 use crate::pulled_golden::PERMUTATION;
 use clearway_sim::scenario::{Overrides, Scenario};
 use clearway_sim::{Ended, Results};
@@ -19,19 +19,10 @@ fn simulate(transport: &str, gbps: u64, messages: &[Message], seed: u64) -> Resu
             "{{ src = {src}, dst = {dst}, start = \"{us} us\", size = \"{bytes} B\", connection = \"{src}\" }}"
         )
     });
-    let text = format!(
-        r#"
-        seed = {seed}
-        transport = {{ name = "{transport}", profile = "htsim" }}
-        topology = {{ {} }}
-        network = {{ payload = "4086 B", overhead = "64 B", wire_min = "64 B" }}
-        traffic = [{{ kind = "flows", list = [{}] }}]
-        "#,
-        tree(gbps),
-        list.collect::<Vec<_>>().join(", ")
-    );
-    let scenario = Scenario::parse(&text, "messages", Path::new("."), &Overrides::default());
-    let results = run(&scenario.unwrap_or_else(|error| panic!("{error}")).model);
+    let list = list.collect::<Vec<_>>().join(", ");
+    let text = scenario(transport, gbps, &format!(r#"kind = "flows", list = [{list}]"#), seed);
+    let read = Scenario::parse(&text, "messages", Path::new("."), &Overrides::default());
+    let results = run(&read.unwrap_or_else(|error| panic!("{error}")).model);
     assert_eq!(results.summary.ended, Ended::Complete);
     results
 }

@@ -96,7 +96,7 @@ fn flow_ranges(
         let count = match pattern {
             // Rounds number their connections, of which there may be more than flows at a time.
             Pattern::Rounds(_) => None,
-            Pattern::Messages(messages) => Some(messages.connections() as u64),
+            Pattern::Messages(messages) => Some(messages.connections().len() as u64),
             _ => pattern.expected(),
         };
         if let (Some(numbers), Some(count)) = (&flows.numbers, count)

@@ -1,7 +1,7 @@
 //! The traffic entries, each with its name, its transport and its classes.
 
 use super::super::names::Names;
-use crate::model::Traffic;
+use crate::model::{Pattern, Traffic};
 use crate::scenario::document::Path;
 use crate::scenario::error::Result;
 use crate::scenario::field::Name;
@@ -9,6 +9,7 @@ use crate::scenario::schema::*;
 use crate::scenario::shapes::text_at;
 use crate::scenario::traffic::{Part, Surroundings};
 use crate::scenario::transport;
+use crate::traffic::Done;
 use clearway_proto::AnyTransport;
 use clearway_schema::suggestion;
 
@@ -67,6 +68,16 @@ pub(super) fn read_traffic(
             let problem = format!("is missing; name a transport here or under [transport] (known: {known})");
             return Err(document.error(&at.key("transport"), problem));
         };
+        let heeds_senders =
+            matches!(&pattern, Pattern::Messages(messages) if messages.triggers().heed(Done::Acknowledged));
+        if heeds_senders && !transport.info().recovers {
+            let problem = format!(
+                "{} acknowledges nothing, so a flow that waits until another is acknowledged would never begin; choose another \
+                 transport, or wait until flows are delivered",
+                transport.info().name
+            );
+            return Err(document.error(&at.key("transport"), problem));
+        }
         let find = |key: &str, class: &Name| {
             classes.iter().position(|other| other.name == *class).ok_or_else(|| {
                 let names: Vec<&str> = classes.iter().map(|class| class.name.0.as_str()).collect();

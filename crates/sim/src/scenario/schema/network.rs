@@ -13,7 +13,8 @@ declare! {
         name: Option<String> = none;
         /// The seed of all random streams. Equal seeds give equal results, to the last bit.
         seed: u64 = "1";
-        /// The time at which the run stops at the latest. Without it, the run ends when every flow has ended.
+        /// The time at which the run stops at the latest. Without it, the run ends when every flow has ended, or after 106 days of
+        /// simulated time.
         stop: Option<Time> = none in "1 ns" to "100000 s";
         /// The way in which connections start. `"own"`: by the defaults of each transport. `"equal"`: alike, so that
         /// transports can be compared: wherever a transport has the parameters `handshake` and `initial_window`, and

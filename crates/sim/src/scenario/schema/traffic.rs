@@ -1,7 +1,7 @@
 //! The keys of traffic entries.
 
 use crate::scenario::field::*;
-use crate::traffic::{HtsimUnit, ListFormat};
+use crate::traffic::{Done, HtsimUnit, ListFormat};
 use clearway_schema::{Auto, declare};
 use clearway_units::{Bytes, Span, Time};
 
@@ -216,6 +216,17 @@ declare! {
         start: Time = "0 s" in "0 s" to "100000 s";
         /// The time at which the flow stops.
         stop: Option<Time> = none in "1 ns" to "100000 s";
+        /// The name of the flow, by which others of the list wait for it.
+        name: Option<String> = none;
+        /// The names of the flows of the list for which this one waits: it begins once they are all done, and has no `start`. In a
+        /// list in which flows wait for others, each flow has a size, and none a stop; the run takes one thread.
+        after: Option<Vec<String>> = none;
+        /// With `after`: the time between the end of the last of them and the begin of this flow, such as that of a
+        /// computation. Without it, none.
+        pause: Option<Span> = none in "0 s" to "1000 s";
+        /// With `after`: the moment at which they are done. `"delivered"`, as without it: all of them has arrived.
+        /// `"acknowledged"`: their senders know that.
+        done: Option<Done> = none;
         /// The name of the connection of which the flow is a message. All flows of the list with that name have the same
         /// sender and receiver, and the connection carries them one after another, in the order of their starts: the first
         /// opens it, with the handshake of the transport, and it closes behind the last. Without a name, the flow has a
@@ -231,14 +242,14 @@ declare! {
         path: String = required;
         /// The format of the file. `"auto"`: by its content. `"csv"`: the first line names the columns
         /// `start,src,dst,size` in any order, whose values have units; or `start_us` (`_s`, `_ms`, `_ns`, `_ps`) and
-        /// `size_bytes`, whose values are numbers; a column `connection` names the connection of which a flow is a message,
-        /// as in `list`. `"hpcc"`: the flow file of HPCC's ns-3, a count and then `src dst
-        /// priority dport bytes start-in-seconds` a line. `"ns-2"`: the list of the ExpressPass authors' script,
-        /// `start-in-seconds src dst bytes` a line. `"htsim"`: a connection matrix (`.cm`), `Nodes`, `Connections` and
-        /// then `src->dst start TIME size BYTES` a line; lines that share an `id`, and have `msg`, are messages of a
-        /// connection. `"parquet"`: a table with the columns of CSV, read through the
-        /// Python package. The [page on networks](../how-to/own-network-and-flows.md#formats) has an
-        /// example of each.
+        /// `size_bytes`, whose values are numbers; a column `connection` names the connection of which a flow is a
+        /// message, as in `list`, and so do columns `name`, `after` (names with spaces between them), `pause` and
+        /// `done`. `"hpcc"`: the flow file of HPCC's ns-3, a count and then `src dst priority dport bytes
+        /// start-in-seconds` a line. `"ns-2"`: the list of the ExpressPass authors' script, `start-in-seconds src dst
+        /// bytes` a line. `"htsim"`: a connection matrix (`.cm`), `Nodes`, `Connections` and then `src->dst start TIME
+        /// size BYTES` a line; lines that share an `id`, and have `msg`, are messages of a connection, and a line may
+        /// have a `trigger` in place of its start. `"parquet"`: a table with the columns of CSV, read through the
+        /// Python package. The [page on networks](../how-to/own-network-and-flows.md#formats) has an example of each.
         format: Auto<ListFormat> = "auto";
         /// The unit of start times in a connection matrix of htsim, whose programs differ: `"ps"` for NDP, EQDS, RoCE
         /// and HPCC of csg-htsim, `"us"` for Swift, and for UEC and EQDS of uet-htsim. It is needed if a start is not

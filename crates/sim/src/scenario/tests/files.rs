@@ -485,8 +485,7 @@ fn messages_of_a_connection_matrix_share_their_connection() {
     let scenario =
         load(&format!("0->1 id 7 start 3 size 500\n{rest}")).unwrap_or_else(|error| panic!("{error}"));
     let Pattern::Messages(messages) = &scenario.model.traffic[0].pattern else { panic!("a line says msg") };
-    let connections: Vec<(usize, bool)> = (0..3).map(|place| messages.connection(place)).collect();
-    assert_eq!(connections, [(0, false), (1, true), (0, true)]);
+    assert_eq!([0, 1, 2].map(|place| messages.connection(place)), [0, 1, 0]);
     check_reads_back(&scenario);
     let refused = |line: &str| load(&format!("{line}\n{rest}")).unwrap_err().to_string();
     assert!(
@@ -499,5 +498,38 @@ fn messages_of_a_connection_matrix_share_their_connection() {
     assert!(
         refused("0->1 id 7 start 3 size 0")
             .contains("pairs.cm:3: size: is missing; in a list with connections")
+    );
+}
+
+#[test]
+fn flows_of_a_connection_matrix_wait_for_the_triggers_that_others_pull() {
+    let folder = Folder::new("triggers");
+    let path = folder.write(
+        "scenario.toml",
+        "[topology]\nkind = \"star\"\nhosts = 4\n[transport]\nname = \"uec\"\n\
+         [[traffic]]\nkind = \"file\"\npath = \"chain.cm\"\nstart_unit = \"us\"\n",
+    );
+    let load = |lines: &str| {
+        folder.write("chain.cm", format!("Nodes 4\n{lines}"));
+        Scenario::load(&path, &Overrides::default())
+    };
+    let scenario =
+        load("1->2 trigger 1 size 500\n0->1 start 3 size 700 send_done_trigger 1\ntrigger id 1 oneshot\n");
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let Pattern::Messages(messages) = &scenario.model.traffic[0].pattern else { panic!("a line waits") };
+    let sizes: Vec<Option<Bytes>> = messages.list().iter().map(|flow| flow.size).collect();
+    assert_eq!((sizes, messages.timed().len()), (vec![Some(Bytes::new(700)), Some(Bytes::new(500))], 1));
+    assert_eq!(messages.triggers().waits()[0].message, 1);
+    check_reads_back(&scenario);
+    let refused = |lines: &str| load(lines).unwrap_err().to_string();
+    let circle = "0->1 start 3 size 700\n1->2 trigger 1 size 5 send_done_trigger 2\n2->1 trigger 2 size 5 send_done_trigger 1\n\
+                  trigger id 1 oneshot\ntrigger id 2 oneshot\n";
+    assert!(
+        refused(circle).ends_with(
+            "chain.cm:3: trigger: the flow would never begin, since flows wait for each other in a circle; let one of them start by \
+             itself"
+        ),
+        "{}",
+        refused(circle)
     );
 }

@@ -1,6 +1,8 @@
 //! Traffic of all kinds.
 
 use super::*;
+use crate::Partition;
+use crate::traffic::Done;
 
 #[test]
 fn the_arrival_rate_is_that_of_the_authors_on_their_tree() {
@@ -287,7 +289,7 @@ fn flows_of_a_list_are_messages_of_the_connection_that_they_name() {
         panic!("a connection is named")
     };
     let sizes: Vec<u64> = messages.list().iter().map(|flow| flow.size.unwrap().get()).collect();
-    assert_eq!((sizes, messages.connections()), (vec![2_000, 3_000, 1_000], 2));
+    assert_eq!((sizes, messages.connections()), (vec![2_000, 3_000, 1_000], &[1, 2][..]));
     check_reads_back(&scenario);
     let refused = |second: &str| refused(&text(&(two.clone() + second)));
     let back = "{ src = 1, dst = 0, size = \"1 KB\", connection = \"a\" }";
@@ -305,4 +307,125 @@ fn flows_of_a_list_are_messages_of_the_connection_that_they_name() {
         stopped.contains("list.1.stop = \"1 ms\": means nothing in a list with connections"),
         "{stopped}"
     );
+}
+
+#[test]
+fn flows_of_a_list_wait_for_others_that_they_name() {
+    let text = |list: &str| {
+        format!(
+            "[topology]\nkind = \"star\"\nhosts = 4\n[transport]\nname = \"dctcp\"\n\
+             [[traffic]]\nkind = \"flows\"\nlist = [\n{list}\n]\n"
+        )
+    };
+    let flow = |rest: &str| format!("{{ src = 0, dst = 1, size = \"1 KB\", {rest} }},\n");
+    let scenario = parse(&text(
+        &(flow("after = [\"b\", \"c\"], pause = \"3 us\"")
+            + &flow("name = \"b\", start = \"5 us\"")
+            + &flow("name = \"c\", after = [\"b\"], done = \"acknowledged\"")),
+    ));
+    let Pattern::Messages(messages) = &scenario.model.traffic[0].pattern else {
+        panic!("one waits for others")
+    };
+    let triggers = messages.triggers();
+    let waits: Vec<(u32, u64)> =
+        triggers.waits().iter().map(|wait| (wait.message, wait.pause.as_ps() / 1_000_000)).collect();
+    // The flow that has a start stands first.
+    assert_eq!((messages.timed().len(), waits), (1, vec![(1, 3), (2, 0)]));
+    assert_eq!(triggers.pulled_by(0, Done::Delivered).collect::<Vec<_>>(), [0]);
+    assert_eq!(triggers.pulled_by(0, Done::Acknowledged).collect::<Vec<_>>(), [1]);
+    assert_eq!(triggers.pulled_by(2, Done::Delivered).collect::<Vec<_>>(), [0]);
+    check_reads_back(&scenario);
+    let refused = |list: &str| refused(&text(list));
+    let circle = flow("name = \"a\", after = [\"b\"]")
+        + &flow("name = \"b\", after = [\"c\"]")
+        + &flow("name = \"c\", after = [\"b\"]");
+    assert_eq!(
+        refused(&circle),
+        "x.toml:9: traffic.0.list.a.after = [\"b\"]: the flow would never begin, since flows wait for each other in a circle (b \
+         waits for c waits for b); let one of them start by itself"
+    );
+    let named = flow("name = \"first\"");
+    for (second, problem) in [
+        (
+            flow("after = [\"frist\"]"),
+            "\"frist\" is no name of a flow of the list; did you mean \"first\"? (known: first)",
+        ),
+        (flow("after = [\"first\", \"first\"]"), "\"first\" stands there twice; remove one"),
+        (flow("after = []"), "list.1.after = []: is empty; name a flow, or remove the key"),
+        (flow("name = \"first\""), "name = \"first\": is the name of flow 0 of the list too"),
+        (flow("pause = \"1 us\""), "list.1.pause = \"1 us\": means nothing without after"),
+        (flow("done = \"delivered\""), "list.1.done = \"delivered\": means nothing without after"),
+        (
+            flow("after = [\"first\"], start = \"1 us\""),
+            "list.1.start = \"1 us\": means nothing beside after",
+        ),
+        (flow("after = [\"first\"], done = \"later\""), "write \"delivered\" or \"acknowledged\""),
+        (
+            flow("after = [\"first\"], stop = \"1 ms\""),
+            "list.1.stop = \"1 ms\": means nothing in a list in which flows wait",
+        ),
+        (
+            "{ src = 0, dst = 1, after = [\"first\"] },".to_owned(),
+            "list.1.size: is missing; in a list in which flows wait for others every flow is a message",
+        ),
+    ] {
+        let refusal = refused(&(named.clone() + &second));
+        assert!(refusal.contains(problem), "{refusal}");
+    }
+}
+
+#[test]
+fn flows_wait_for_no_acknowledgement_under_a_transport_that_has_none() {
+    let text = |done: &str| {
+        format!(
+            "[topology]\nkind = \"star\"\nhosts = 4\n[transport]\nname = \"blast\"\n[[traffic]]\nkind = \"flows\"\nlist = [\n\
+             {{ name = \"a\", src = 0, dst = 1, size = \"1 KB\" }},\n\
+             {{ after = [\"a\"], done = \"{done}\", src = 1, dst = 2, size = \"1 KB\" }},\n]\n"
+        )
+    };
+    parse(&text("delivered"));
+    let refused = refused(&text("acknowledged"));
+    assert!(refused.contains("traffic.0.transport: blast acknowledges nothing"), "{refused}");
+}
+
+#[test]
+fn a_list_in_which_flows_wait_runs_on_one_thread_and_says_why() {
+    let scenario = parse(
+        "[topology]\nkind = \"star\"\nhosts = 4\n[transport]\nname = \"dctcp\"\n[[traffic]]\nkind = \"flows\"\nlist = [\n\
+         { name = \"a\", src = 0, dst = 1, size = \"1 KB\" },\n{ after = [\"a\"], src = 1, dst = 2, size = \"1 KB\" },\n]\n",
+    );
+    let reason = Partition::refusal(&scenario.model);
+    assert_eq!(reason, Some("flows begin in the instant in which those end for which they wait"));
+}
+
+#[test]
+fn pauses_that_lead_beyond_the_latest_start_are_refused_without_a_stop() {
+    let text = |stop: &str, traffic: &str| {
+        format!(
+            "{stop}[topology]\nkind = \"star\"\nhosts = 4\n[transport]\nname = \"dctcp\"\n[[traffic]]\n{traffic}"
+        )
+    };
+    let rounds = |rounds: u32| {
+        format!("kind = \"incast\"\nsenders = 2\nstart = \"1 s\"\npause = \"1000 s\"\nrounds = {rounds}\n")
+    };
+    parse(&text("", &rounds(100)));
+    assert!(
+        refused(&text("", &rounds(101))).contains("pause = \"1000 s\": the last round starts after 100000 s")
+    );
+    parse(&text("stop = \"5 s\"\n", &rounds(101)));
+    let chain = |flows: u32| {
+        let flow = |number: u32| {
+            let after = match number {
+                0 => String::new(),
+                _ => format!(", after = [\"f{}\"], pause = \"1000 s\"", number - 1),
+            };
+            format!("{{ name = \"f{number}\", src = 0, dst = 1, size = \"1 KB\"{after} }}")
+        };
+        let list: Vec<String> = (0..flows).map(flow).collect();
+        format!("kind = \"flows\"\nlist = [{}]\n", list.join(", "))
+    };
+    parse(&text("", &chain(101)));
+    let long = refused(&text("", &chain(102)));
+    assert!(long.contains("pauses of flows that wait for each other add up to more than 100000 s"), "{long}");
+    parse(&text("stop = \"5 s\"\n", &chain(102)));
 }

@@ -1,6 +1,6 @@
 //! Patterns whose flows are known before the run: long flows, permutations, shuffles, lists and files.
 
-use super::connections::{Refusal, pattern};
+use super::connections::{Listed as ListedFlow, Refusal, pattern};
 use super::{FLOWS_MAX, LATEST, Surroundings};
 use crate::model::{Flow, Pattern};
 use crate::scenario::document::Path;
@@ -9,11 +9,14 @@ use crate::scenario::field::{Chosen, HostRef, Pair, Pairs};
 use crate::scenario::files;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::{Found, Named, named_file};
-use crate::traffic::{ListFormat, ListRules, detect_format, parse_list, random_pair, random_permutation};
+use crate::traffic::{
+    Done, List, ListFormat, ListRules, Triggers, Waits, detect_format, parse_list, random_pair,
+    random_permutation,
+};
 use clearway_proto::Rng;
 use clearway_schema::{Auto, Declared};
 use clearway_topology::NodeId;
-use clearway_units::{Bytes, Time};
+use clearway_units::{Bytes, Span, Time};
 
 impl Surroundings<'_> {
     /// Returns the pairs of hosts that a table names; none if a pair is drawn for each flow.
@@ -151,14 +154,35 @@ impl Surroundings<'_> {
             self.check_pair(&path.key("dst"), (src, dst))?;
             self.check_stop(&path, table.start, table.stop)?;
             let flow = Flow { start: table.start, src, dst, size: table.size, stop: table.stop };
-            flows.push((flow, table.connection.clone()));
+            let (connection, name) = (table.connection.clone(), table.name.clone());
+            flows.push(ListedFlow { flow, connection, name, waits: self.waits(&path, &table)? });
             let keys = table.write().into_iter().map(|(key, value)| format!("{key} = {value}"));
             written.push(format!("    {{ {} }},\n", keys.collect::<Vec<_>>().join(", ")));
         }
-        let pattern = pattern(self, flows).map_err(|refusal| {
+        let pattern = pattern(self, flows, Triggers::default()).map_err(|refusal| {
             self.document.error(&list.index(refusal.place).key(refusal.key), refusal.problem)
         })?;
         Ok((pattern, vec![("list", format!("[\n{}]", written.concat()))]))
+    }
+
+    /// Returns what a flow of a list waits for, if it names others.
+    fn waits(&self, path: &Path, table: &FlowTable) -> Result<Option<Waits>> {
+        let refuse = |key, problem| Err(self.document.error(&path.key(key), problem));
+        let Some(after) = &table.after else {
+            let told = [("pause", table.pause.is_some()), ("done", table.done.is_some())];
+            return match told.iter().find(|(_, is_told)| *is_told) {
+                Some((key, _)) => {
+                    refuse(key, "means nothing without after; remove it, or name the flows to wait for")
+                }
+                None => Ok(None),
+            };
+        };
+        if table.start > Time::ZERO {
+            let problem = "means nothing beside after; remove it, and write pause if the flow begins later";
+            return refuse("start", problem);
+        }
+        let (pause, done) = (table.pause.unwrap_or(Span::ZERO), table.done.unwrap_or(Done::Delivered));
+        Ok(Some(Waits { after: after.clone(), pause, done }))
     }
 
     pub(super) fn file(&self, at: &Path, table: ListFile) -> Result<(Pattern, ListFile)> {
@@ -195,7 +219,7 @@ impl Surroundings<'_> {
             start_unit: table.start_unit,
             hosts: self.topology.hosts(),
         };
-        let rows = parse_list(format, &text.text, rules)
+        let List { flows: rows, triggers } = parse_list(format, &text.text, rules)
             .map_err(|error| text.error(row_of(error.line), &error.problem))?;
         if rows.is_empty() {
             return Err(text.error(1, "lists no flows; add at least one"));
@@ -222,10 +246,15 @@ impl Surroundings<'_> {
                 let start = row.start;
                 return Err(refuse(format!("start: {start} is too late; the latest start is {LATEST}")));
             }
-            flows.push((Flow { start: row.start, src, dst, size: row.size, stop: None }, row.connection));
+            let most = Span::from_ms(1_000_000);
+            if let Some(pause) = row.waits.as_ref().map(|waits| waits.pause).filter(|&pause| pause > most) {
+                return Err(refuse(format!("pause: {pause} is out of range; write one from 0 s to {most}")));
+            }
+            let flow = Flow { start: row.start, src, dst, size: row.size, stop: None };
+            flows.push(ListedFlow { flow, connection: row.connection, name: row.name, waits: row.waits });
             lines.push(row.line);
         }
-        let pattern = pattern(self, flows).map_err(|Refusal { place, key, problem }| {
+        let pattern = pattern(self, flows, triggers).map_err(|Refusal { place, key, problem }| {
             text.error(row_of(lines[place]), &format!("{key}: {problem}"))
         })?;
         let table = ListFile { path, hash: Some(hash), format: Auto::Set(format), ..table };

@@ -124,7 +124,7 @@ impl Surroundings<'_> {
                 flows.first().map_or(Time::ZERO, |flow| flow.start)
             }
             Pattern::Messages(messages) => {
-                messages.list().first().map_or(Time::ZERO, |message| message.start)
+                messages.timed().first().map_or(Time::ZERO, |message| message.start)
             }
             Pattern::Poisson(poisson) => poisson.start,
             Pattern::Rounds(rounds) => rounds.start,

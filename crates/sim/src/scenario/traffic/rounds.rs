@@ -1,6 +1,6 @@
 //! Patterns of rounds, in which one host asks and many answer.
 
-use super::Surroundings;
+use super::{LATEST, Surroundings};
 use crate::model::{Pattern, Rounds};
 use crate::scenario::document::Path;
 use crate::scenario::error::Result;
@@ -38,6 +38,13 @@ impl Surroundings<'_> {
         if answers > ANSWERS_MAX {
             let problem = format!("comes to {answers} answers; at most {ANSWERS_MAX} are possible");
             return Err(self.document.error(&at.key("rounds"), problem));
+        }
+        let pauses = u128::from(rounds.pause.as_ps()) * u128::from(rounds.rounds - 1);
+        let last = u128::from(rounds.start.as_ps()) + pauses;
+        if rounds.barrier && self.stop.is_none() && last > u128::from(LATEST.as_ps()) {
+            let problem =
+                format!("the last round starts after {LATEST}; write a shorter one, fewer rounds, or a stop");
+            return Err(self.document.error(&at.key("pause"), problem));
         }
         Ok(Pattern::Rounds(rounds))
     }

@@ -1,8 +1,10 @@
 //! Lists of flows as CSV.
 
-use super::flow::{Flows, ListError, ListRules, ListedFlow, fail};
+use super::flow::{Flows, ListError, ListRules, ListedFlow, Waits, fail};
 use super::number;
-use clearway_units::{Bytes, Time, UnitError};
+use crate::traffic::triggers::Done;
+use clearway_schema::Field;
+use clearway_units::{Bytes, Span, Time, UnitError};
 
 const COLUMNS: &str =
     "write a first line such as start,src,dst,size (or start_us and size_bytes for plain numbers)";
@@ -32,11 +34,16 @@ struct Columns<'a> {
     dst: Column<'a>,
     size: Column<'a>,
     connection: Option<Column<'a>>,
+    name: Option<Column<'a>>,
+    after: Option<Column<'a>>,
+    pause: Option<Column<'a>>,
+    done: Option<Column<'a>>,
 }
 
 impl<'a> Columns<'a> {
     fn of(line: usize, names: &'a [String]) -> Result<Columns<'a>, ListError> {
-        let (mut start, mut src, mut dst, mut size, mut connection) = (None, None, None, None, None);
+        let [mut start, mut src, mut dst, mut size] = [None; 4];
+        let [mut connection, mut own, mut after, mut pause, mut done] = [None; 5];
         for (at, name) in names.iter().enumerate() {
             let (column, unit) = match name.as_str() {
                 "src" => (&mut src, Unit::Written),
@@ -50,6 +57,10 @@ impl<'a> Columns<'a> {
                 "size" => (&mut size, Unit::Written),
                 "size_bytes" => (&mut size, Unit::Power(0)),
                 "connection" => (&mut connection, Unit::Written),
+                "name" => (&mut own, Unit::Written),
+                "after" => (&mut after, Unit::Written),
+                "pause" => (&mut pause, Unit::Written),
+                "done" => (&mut done, Unit::Written),
                 _ => return fail(line, format!("{name:?} is no column; {COLUMNS}")),
             };
             if column.replace(Column { at, name, unit }).is_some() {
@@ -67,6 +78,10 @@ impl<'a> Columns<'a> {
             dst: missing(dst, "dst")?,
             size: missing(size, "size")?,
             connection,
+            name: own,
+            after,
+            pause,
+            done,
         })
     }
 
@@ -85,25 +100,68 @@ impl<'a> Columns<'a> {
             line,
             problem: clearway_schema::one_line(&format!("{}: {error}", column.name)),
         };
+        let waits = self.waits(line, values)?;
         let start = &values[self.start.at];
-        let start = match self.start.unit {
-            Unit::Written => start.parse::<Time>().map_err(|error| written(self.start, error))?,
-            Unit::Power(power) => number::time(line, self.start.name, start, power)?,
+        let start = match (self.start.unit, &waits) {
+            (_, Some(_)) if start.is_empty() => Time::ZERO,
+            (_, Some(_)) => {
+                let problem = "a flow that waits for others has no start; leave it empty, and write pause if it begins later";
+                return fail(line, format!("{}: {start:?}: {problem}", self.start.name));
+            }
+            (Unit::Written, None) => start.parse::<Time>().map_err(|error| written(self.start, error))?,
+            (Unit::Power(power), None) => number::time(line, self.start.name, start, power)?,
         };
         let size = &values[self.size.at];
         let size = match self.size.unit {
             Unit::Written => size.parse::<Bytes>().map_err(|error| written(self.size, error))?,
             Unit::Power(_) => number::bytes(line, self.size.name, size)?,
         };
-        let connection = self.connection.map(|column| std::mem::take(&mut values[column.at]));
-        let connection = connection.filter(|name| !name.is_empty());
+        let (connection, name) = (take(self.connection, values), take(self.name, values));
+        if self.after.is_some()
+            && let Some(name) = name.as_ref().filter(|name| name.contains(char::is_whitespace))
+        {
+            return fail(
+                line,
+                format!("name: {name:?} has a space, which parts names in after; write one without"),
+            );
+        }
         let mut host = |column: Column<'_>| match std::mem::take(&mut values[column.at]) {
             name if name.is_empty() => fail(line, format!("{} is empty; name a host", column.name)),
             name => Ok(name),
         };
         let (src, dst) = (host(self.src)?, host(self.dst)?);
-        Ok(ListedFlow { line, start, src, dst, size: Some(size), connection })
+        let size = Some(size);
+        Ok(ListedFlow { line, start, src, dst, size, connection, name, waits })
     }
+
+    /// Reads what a flow waits for.
+    fn waits(&self, line: usize, values: &mut [String]) -> Result<Option<Waits>, ListError> {
+        let Some(after) = take(self.after, values) else {
+            for column in [self.pause, self.done].into_iter().flatten() {
+                if take(Some(column), values).is_some() {
+                    let problem = "means nothing where the flow waits for no other; leave it empty, or name others in after";
+                    return fail(line, format!("{}: {problem}", column.name));
+                }
+            }
+            return Ok(None);
+        };
+        let pause = match take(self.pause, values) {
+            Some(pause) => pause.parse::<Span>().or_else(|error| fail(line, format!("pause: {error}")))?,
+            None => Span::ZERO,
+        };
+        let done = match take(self.done, values) {
+            Some(done) => Done::read(&done.as_str().into())
+                .or_else(|problem| fail(line, format!("done: {done:?}: {problem}")))?,
+            None => Done::Delivered,
+        };
+        Ok(Some(Waits { after: after.split_whitespace().map(str::to_owned).collect(), pause, done }))
+    }
+}
+
+/// Takes the value of a column out of a line, unless there is none or it is empty.
+fn take(column: Option<Column<'_>>, values: &mut [String]) -> Option<String> {
+    let value = column.map(|column| std::mem::take(&mut values[column.at]));
+    value.filter(|value| !value.is_empty())
 }
 
 /// Splits a line into its values; those in quotes may hold the separator, and `""` there is a quote.
@@ -163,7 +221,8 @@ fn separator(header: &str) -> char {
 /// Reads a CSV file with the columns `start`, `src`, `dst` and `size` in any order, named on the first line. Values
 /// have units (`10 us`, `1 MB`) unless the column's name states the unit: `start_s`, `start_ms`, `start_us`,
 /// `start_ns`, `start_ps`, `size_bytes`. A column `connection` names the connection of which a flow is a message; where it is
-/// empty, the flow has one of its own. Values are separated by commas, semicolons or tabs; with semicolons, numbers
+/// empty, the flow has one of its own. A column `after` names the flows, by the column `name`, for which a flow waits in place
+/// of a start, and columns `pause` and `done` say more of that. Values are separated by commas, semicolons or tabs; with semicolons, numbers
 /// may have a decimal comma, as spreadsheets write them in many countries. Empty lines and lines that start with `#`
 /// are skipped, and so is the first line `sep=;` of some spreadsheets.
 pub(super) fn parse(text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, ListError> {

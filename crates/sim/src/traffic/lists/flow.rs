@@ -1,7 +1,8 @@
 //! What the readers of lists share: a flow, the reason why a list is refused, and the rules of reading.
 
+use crate::traffic::triggers::{Done, Triggers};
 use clearway_schema::{choice, one_line};
-use clearway_units::{Bytes, Time};
+use clearway_units::{Bytes, Span, Time};
 use thiserror::Error;
 
 choice! {
@@ -48,12 +49,32 @@ pub struct ListRules {
     pub hosts: usize,
 }
 
+/// The flows of a file.
+#[derive(Clone, Debug)]
+pub struct List {
+    /// The flows, in the order of their lines.
+    pub flows: Vec<ListedFlow>,
+    /// The triggers of a connection matrix, by which flows wait for others that have no names there.
+    pub triggers: Triggers,
+}
+
+/// What a flow waits for that begins once others are done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waits {
+    /// The names of the others.
+    pub after: Vec<String>,
+    /// The time between the end of the last of them and the begin of the flow.
+    pub pause: Span,
+    /// The moment at which they are done.
+    pub done: Done,
+}
+
 /// A flow of a file, whose hosts are not yet looked up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListedFlow {
     /// The line of the file, counted from 1.
     pub line: usize,
-    /// The time at which the flow starts.
+    /// The time at which the flow starts, if it waits for no other.
     pub start: Time,
     /// The host that sends.
     pub src: String,
@@ -63,6 +84,18 @@ pub struct ListedFlow {
     pub size: Option<Bytes>,
     /// The connection of which the flow is a message, if the list names one.
     pub connection: Option<String>,
+    /// The name of the flow, by which others wait for it.
+    pub name: Option<String>,
+    /// What the flow waits for, if it names others.
+    pub waits: Option<Waits>,
+}
+
+impl ListedFlow {
+    /// Returns a flow that has its line, its ends and its size, and starts at a time.
+    pub fn plain(line: usize, start: Time, [src, dst]: [&str; 2], size: Option<Bytes>) -> ListedFlow {
+        let (src, dst) = (src.into(), dst.into());
+        ListedFlow { line, start, src, dst, size, connection: None, name: None, waits: None }
+    }
 }
 
 /// The reason why a file is no list of flows.

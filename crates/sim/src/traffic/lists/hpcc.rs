@@ -27,14 +27,9 @@ pub(super) fn parse(text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, Lis
                 return fail(line, format!("{name}: {word:?} is no number; {FORM}"));
             }
         }
-        flows.push(ListedFlow {
-            line,
-            start: number::time(line, "start", start, 12)?,
-            src: src.into(),
-            dst: dst.into(),
-            size: Some(number::bytes(line, "bytes", bytes)?),
-            connection: None,
-        })?;
+        let start = number::time(line, "start", start, 12)?;
+        let size = number::bytes(line, "bytes", bytes)?;
+        flows.push(ListedFlow::plain(line, start, [src, dst], Some(size)))?;
     }
     let flows = flows.flows;
     if flows.len() as u64 != count {

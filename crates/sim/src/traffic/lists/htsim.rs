@@ -1,6 +1,7 @@
 //! Connection matrices (`.cm`) of htsim.
 
-use super::flow::{Flows, HtsimUnit, ListError, ListRules, ListedFlow, fail};
+use super::flow::{Flows, HtsimUnit, List, ListError, ListRules, ListedFlow, fail};
+use super::htsim_triggers::{self, Lines, Named};
 use super::number;
 use clearway_units::{Bytes, Time};
 use std::collections::BTreeMap;
@@ -14,6 +15,8 @@ struct Line {
     id: Option<u64>,
     /// True if the line says that it is a message.
     is_message: bool,
+    /// The triggers that the line names.
+    triggers: Named,
 }
 
 /// The lines that an id has.
@@ -32,6 +35,8 @@ struct Header {
     nodes: Option<u64>,
     /// The number of connections, and its line.
     connections: Option<(usize, u64)>,
+    /// The number of triggers, and its line.
+    triggers: Option<(usize, u64)>,
 }
 
 impl Header {
@@ -55,9 +60,10 @@ impl Header {
                 nodes => self.nodes = Some(nodes),
             },
             "Connections" => self.connections = Some((line, count("Connections")?)),
-            name @ ("Triggers" | "Failures") => {
-                if count(name)? > 0 {
-                    return fail(line, refusal(name));
+            "Triggers" => self.triggers = Some((line, count("Triggers")?)),
+            "Failures" => {
+                if count("Failures")? > 0 {
+                    return fail(line, refusal("Failures"));
                 }
             }
             _ => return Ok(false),
@@ -71,18 +77,20 @@ fn refusal(word: &str) -> String {
     let why = match word {
         "Failures" | "failure" => "a failed link belongs to the scenario; write it as [[fault]] there",
         "prio" => "NDP's priority of pulls has no counterpart here; remove it",
-        _ => "a flow that starts when another ends can't be simulated; give each flow a start",
+        _ => "means nothing to htsim any more; remove it",
     };
     format!("{word}: {why}")
 }
 
 /// Reads a connection matrix: a header with `Nodes` and `Connections`, then a line `src->dst start TIME size BYTES` for
 /// each flow. It may have an `id`, which lines with `msg` may share: they are messages of one connection, as with htsim's option
-/// `-conn_reuse`. A flow of size 0 sends until it is stopped. Triggers, failures and priorities are refused, since leaving them
-/// out would simulate something else. So is another number of nodes than the network has, as in htsim.
-pub(super) fn parse(text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, ListError> {
+/// `-conn_reuse`. Instead of a start it may have a `trigger`, which others pull by `send_done_trigger` or `recv_done_trigger` and
+/// which has a line of its own. A flow of size 0 sends until it is stopped. Failures and priorities are refused, since leaving
+/// them out would simulate something else. So is another number of nodes than the network has, as in htsim.
+pub(super) fn parse(text: &str, rules: ListRules) -> Result<List, ListError> {
     let mut header = Header { hosts: rules.hosts as u64, ..Header::default() };
     let (mut flows, mut ids, mut shared) = (Flows::new(rules), Vec::new(), BTreeMap::new());
+    let mut triggers = Lines::default();
     for (line, content) in (1..).zip(text.lines().map(str::trim)) {
         if content.is_empty() || content.starts_with('#') {
             continue;
@@ -103,23 +111,28 @@ pub(super) fn parse(text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, Lis
                     }
                     known.has_messages |= read.is_message;
                 }
+                triggers.name(line, ids.len(), read.triggers);
                 ids.push(read.id);
                 flows.push(read.flow)?;
             }
-            None if matches!(words[0], "trigger" | "failure") => return fail(line, refusal(words[0])),
+            None if words[0] == "trigger" => triggers.define(line, &words[1..])?,
+            None if words[0] == "failure" => return fail(line, refusal(words[0])),
             None => return fail(line, format!("{:?} is no connection; {FORM}", words[0])),
         }
     }
     for (flow, id) in flows.flows.iter_mut().zip(ids) {
         flow.connection = id.filter(|id| shared[id].has_messages).map(|id| id.to_string());
     }
-    let count = flows.flows.len();
-    match header.connections {
-        Some((line, number)) if number != count as u64 => {
-            fail(line, format!("Connections: {number}, but {count} lines follow; correct the number"))
+    let counts = [
+        ("Connections", header.connections, flows.flows.len()),
+        ("Triggers", header.triggers, triggers.count()),
+    ];
+    for (name, stated, count) in counts {
+        if let Some((line, number)) = stated.filter(|(_, number)| *number != count as u64) {
+            return fail(line, format!("{name}: {number}, but {count} lines follow; correct the number"));
         }
-        _ => Ok(flows.flows),
     }
+    Ok(List { flows: flows.flows, triggers: triggers.finish()? })
 }
 
 /// Reads a line of a connection.
@@ -141,10 +154,11 @@ fn connection(
             _ => {}
         }
     }
-    let (mut start, mut size, mut id, mut is_message) = (None, None, None, false);
+    let (mut start, mut size, mut id, mut is_message, mut triggers) =
+        (None, None, None, false, Named::default());
     let mut words = words.iter().peekable();
     while let Some(&word) = words.next() {
-        if matches!(word, "trigger" | "send_done_trigger" | "recv_done_trigger" | "addon" | "prio") {
+        if matches!(word, "addon" | "prio") {
             return fail(line, refusal(word));
         }
         if word == "msg" {
@@ -157,7 +171,8 @@ fn connection(
             }
             continue;
         }
-        if !matches!(word, "start" | "size" | "id") {
+        let is_known = matches!(word, "start" | "size" | "id") || triggers.of(word).is_some();
+        if !is_known {
             return fail(line, format!("{word:?} is no attribute of a connection; {FORM}"));
         }
         let Some(&value) = words.next() else {
@@ -166,16 +181,26 @@ fn connection(
         let is_first = match word {
             "start" => start.replace(start_of(line, value, rules.start_unit)?).is_none(),
             "size" => size.replace(number::bytes(line, "size", value)?).is_none(),
-            _ => match value.parse::<u64>() {
-                Ok(number) => id.replace(number).is_none(),
-                Err(_) => return fail(line, format!("id: {value:?} is no number; write one from 1")),
+            _ => match (triggers.of(word), value.parse::<u64>()) {
+                (Some(place), _) => place.replace(htsim_triggers::id(line, word, value)?).is_none(),
+                (None, Ok(number)) => id.replace(number).is_none(),
+                (None, Err(_)) => return fail(line, format!("id: {value:?} is no number; write one from 1")),
             },
         };
         if !is_first {
             return fail(line, format!("{word} {value}: {word} stands there twice; remove one"));
         }
     }
-    let Some(start) = start else { return fail(line, format!("has no start; {FORM}")) };
+    let start = match (start, triggers.waits) {
+        (Some(start), None) => start,
+        (None, Some(_)) => Time::ZERO,
+        (None, None) => {
+            return fail(line, format!("has no start; {FORM}, or trigger N in place of the start"));
+        }
+        (Some(_), Some(id)) => {
+            return fail(line, format!("trigger: {id} stands beside a start; remove one of them"));
+        }
+    };
     let Some(size) = size else { return fail(line, format!("has no size; {FORM}")) };
     let size = (size > Bytes::ZERO).then_some(size);
     // The id 0 stands for none.
@@ -183,8 +208,13 @@ fn connection(
     if is_message && id.is_none() {
         return fail(line, "msg: a message needs the id of its connection; write one such as id 1");
     }
-    let flow = ListedFlow { line, start, src: src.into(), dst: dst.into(), size, connection: None };
-    Ok(Line { flow, id, is_message })
+    if is_message && triggers.sent.is_some() {
+        let problem = "send_done_trigger: of a message htsim fires it as soon as the last packet was sent, for which nothing can \
+                       wait here; write recv_done_trigger, which fires when all has arrived";
+        return fail(line, problem);
+    }
+    let flow = ListedFlow::plain(line, start, [src, dst], size);
+    Ok(Line { flow, id, is_message, triggers })
 }
 
 fn start_of(line: usize, value: &str, unit: Option<HtsimUnit>) -> Result<Time, ListError> {

@@ -6,19 +6,22 @@
 //! | `csv` | a table with a header, as spreadsheets, Polars and pandas write it |
 //! | `hpcc` | the flow file of HPCC's ns-3 code |
 //! | `ns2` | the flow list of the ExpressPass authors' ns-2 script |
-//! | `htsim` | the connection matrix (`.cm`) of htsim |
+//! | `htsim`, `htsim_triggers` | the connection matrix (`.cm`) of htsim, and its triggers |
 //! | `number` | numbers whose unit the column states |
 
 mod csv;
 mod flow;
 mod hpcc;
 mod htsim;
+mod htsim_triggers;
 mod ns2;
 mod number;
 #[cfg(test)]
 mod tests;
 
-pub use flow::{HtsimUnit, ListError, ListFormat, ListRules, ListedFlow};
+pub use flow::{HtsimUnit, List, ListError, ListFormat, ListRules, ListedFlow, Waits};
+
+use super::triggers::Triggers;
 
 /// Returns the format of a list, by its content or, where that says nothing, by the file's name.
 pub fn detect_format(name: &str, text: &str) -> ListFormat {
@@ -43,11 +46,12 @@ pub fn detect_format(name: &str, text: &str) -> ListFormat {
 ///
 /// # Errors
 /// The first line that is not of the format, with the column, the value and what would be right.
-pub fn parse_list(format: ListFormat, text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, ListError> {
-    match format {
-        ListFormat::Csv | ListFormat::Parquet => csv::parse(text, rules),
-        ListFormat::Hpcc => hpcc::parse(text, rules),
-        ListFormat::Ns2 => ns2::parse(text, rules),
-        ListFormat::Htsim => htsim::parse(text, rules),
-    }
+pub fn parse_list(format: ListFormat, text: &str, rules: ListRules) -> Result<List, ListError> {
+    let flows = match format {
+        ListFormat::Csv | ListFormat::Parquet => csv::parse(text, rules)?,
+        ListFormat::Hpcc => hpcc::parse(text, rules)?,
+        ListFormat::Ns2 => ns2::parse(text, rules)?,
+        ListFormat::Htsim => return htsim::parse(text, rules),
+    };
+    Ok(List { flows, triggers: Triggers::default() })
 }

@@ -16,14 +16,9 @@ pub(super) fn parse(text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, Lis
             let problem = format!("has {} values for 4; write start-in-seconds src dst bytes", words.len());
             return fail(line, problem);
         };
-        flows.push(ListedFlow {
-            line,
-            start: number::time(line, "start", start, 12)?,
-            src: src.into(),
-            dst: dst.into(),
-            size: Some(number::bytes(line, "bytes", bytes)?),
-            connection: None,
-        })?;
+        let start = number::time(line, "start", start, 12)?;
+        let size = number::bytes(line, "bytes", bytes)?;
+        flows.push(ListedFlow::plain(line, start, [src, dst], Some(size)))?;
     }
     Ok(flows.flows)
 }

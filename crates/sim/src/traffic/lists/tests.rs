@@ -1,13 +1,14 @@
 //! Tests of the readers of lists.
 
 use super::*;
-use clearway_units::{Bytes, Time};
+use crate::traffic::triggers::Done;
+use clearway_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
 const RULES: ListRules = ListRules { most: 1_000, start_unit: None, hosts: 16 };
 
 fn read(format: ListFormat, text: &str) -> Vec<ListedFlow> {
-    parse_list(format, text, RULES).unwrap_or_else(|error| panic!("{}: {error}", error.line))
+    parse_list(format, text, RULES).unwrap_or_else(|error| panic!("{}: {error}", error.line)).flows
 }
 
 fn refused(format: ListFormat, text: &str) -> String {
@@ -16,14 +17,7 @@ fn refused(format: ListFormat, text: &str) -> String {
 }
 
 fn h0_to_h3(line: usize) -> ListedFlow {
-    ListedFlow {
-        line,
-        start: Time::from_ps(10_000_000),
-        src: "h0".into(),
-        dst: "h3".into(),
-        size: Some(Bytes::new(1_000_000)),
-        connection: None,
-    }
+    ListedFlow::plain(line, Time::from_ps(10_000_000), ["h0", "h3"], Some(Bytes::new(1_000_000)))
 }
 
 #[test]
@@ -114,7 +108,7 @@ fn start_times_of_a_connection_matrix_need_their_unit() {
     );
     let start = |unit| {
         let rules = ListRules { start_unit: Some(unit), ..RULES };
-        parse_list(ListFormat::Htsim, text, rules).unwrap()[0].start
+        parse_list(ListFormat::Htsim, text, rules).unwrap().flows[0].start
     };
     assert_eq!(start(HtsimUnit::Microseconds), Time::from_ps(5_000_000));
     assert_eq!(start(HtsimUnit::Picoseconds), Time::from_ps(5));
@@ -123,13 +117,6 @@ fn start_times_of_a_connection_matrix_need_their_unit() {
 #[test]
 fn what_a_connection_matrix_asks_beyond_flows_is_refused_with_the_reason() {
     let refused = |lines: &str| refused(ListFormat::Htsim, &format!("Nodes 16\n{lines}"));
-    assert_eq!(
-        refused("0->1 id 1 trigger 2 size 5"),
-        "2: trigger: a flow that starts when another ends can't be simulated; give each flow a start"
-    );
-    assert!(refused("Triggers 1").starts_with("2: Triggers: a flow that starts when another ends"));
-    assert!(refused("trigger id 1 oneshot").starts_with("2: trigger: "));
-    assert!(refused("0->1 start 0 size 5 send_done_trigger 1").starts_with("2: send_done_trigger: "));
     assert!(refused("failure switch_type AGG").contains("write it as [[fault]]"));
     assert!(refused("0->1 start 0 size 5 prio 3").starts_with("2: prio: "));
     assert!(refused("0->16 start 0 size 5").starts_with("2: dst: 16 is beyond the 16 nodes of the file"));
@@ -193,6 +180,110 @@ fn lines_of_a_matrix_that_say_msg_are_messages_of_the_connection_with_their_id()
     assert!(refused(silent).contains("or write msg on this line"), "{}", refused(silent));
 }
 
+/// A message that pulls a trigger, and when.
+type Pulled = (u32, Done, usize);
+
+/// Returns the triggers of a matrix, as who waits for which and who pulls which.
+fn triggers(lines: &str) -> (Vec<(u32, u32)>, Vec<Pulled>) {
+    let list = parse_list(ListFormat::Htsim, &format!("Nodes 16\n{lines}"), RULES);
+    let List { flows, triggers } = list.unwrap_or_else(|error| panic!("{}: {error}", error.line));
+    let waits = triggers.waits().iter().map(|wait| (wait.trigger, wait.message)).collect();
+    let pulls = (0..flows.len() as u32).flat_map(|message| {
+        let pulled = |done| triggers.pulled_by(message, done).map(move |trigger| (message, done, trigger));
+        Done::BOTH.into_iter().flat_map(pulled).collect::<Vec<_>>()
+    });
+    (waits, pulls.collect())
+}
+
+#[test]
+fn a_connection_of_a_matrix_may_wait_for_a_trigger_that_others_pull() {
+    let chain = "Triggers 1\n0->1 id 1 start 0 size 5 send_done_trigger 4\n1->2 trigger 4 size 5\ntrigger id 4 oneshot";
+    assert_eq!(triggers(chain), (vec![(0, 1)], vec![(0, Done::Acknowledged, 0)]));
+    // A trigger may stand before those that name it, and a connection may pull one for each of its ends.
+    let both = "trigger id 9 multishot\ntrigger id 7 barrier count 2\n\
+                0->1 start 0 size 5 send_done_trigger 9 recv_done_trigger 7\n2->3 start 0 size 5 recv_done_trigger 7\n\
+                1->2 trigger 9 size 5\n3->2 trigger 7 size 5\n3->1 trigger 7 size 5";
+    let pulls = vec![(0, Done::Delivered, 0), (0, Done::Acknowledged, 1), (1, Done::Delivered, 0)];
+    assert_eq!(triggers(both), (vec![(0, 3), (0, 4), (1, 2)], pulls));
+}
+
+#[test]
+fn triggers_that_the_program_would_stop_at_or_never_fire_are_refused() {
+    let refused = |lines: &str| refused(ListFormat::Htsim, &format!("Nodes 16\n{lines}"));
+    let pull = "0->1 start 0 size 5 send_done_trigger 1\n";
+    let wait = "1->2 trigger 1 size 5\n";
+    assert_eq!(
+        refused(&format!("{pull}{wait}")),
+        "2: send_done_trigger: 1 has no line of its own; add trigger id 1 with its kind"
+    );
+    assert!(
+        refused(&format!("{pull}trigger id 1 oneshot"))
+            .starts_with("3: trigger 1: no connection waits for it")
+    );
+    assert!(
+        refused(&format!("{wait}trigger id 1 oneshot")).starts_with("2: trigger 1: no connection pulls it")
+    );
+    let twice = refused(&format!("{pull}{pull}{wait}trigger id 1 oneshot"));
+    assert!(twice.starts_with("5: trigger 1: 2 connections pull it, and it fires once"), "{twice}");
+    assert_eq!(
+        refused(&format!("{pull}{wait}trigger id 1 barrier count 2")),
+        "4: trigger 1: its count is 2, but 1 connections pull it; correct the count"
+    );
+    let few = refused(&format!("{pull}{wait}{wait}trigger id 1 multishot"));
+    assert!(few.starts_with("4: trigger 1: it is pulled 1 times, and 2 connections wait for it"), "{few}");
+    assert!(refused("Triggers 1").starts_with("2: Triggers: 1, but 0 lines follow"));
+    let known = refused("trigger id 1 oneshot\ntrigger id 1 barrier count 2");
+    assert!(known.starts_with("3: id: 1 is the trigger of line 2 already"), "{known}");
+    for (line, problem) in [
+        ("trigger oneshot", "2: the trigger has no id"),
+        ("trigger id 1", "2: the trigger has no kind"),
+        ("trigger id 0 oneshot", "2: id: \"0\" is no number of a trigger"),
+        ("trigger id 1 barrier", "2: barrier has no count"),
+        ("trigger id 1 oneshot count 2", "2: count: only a barrier counts"),
+        ("trigger id 1 oneshot barrier", "2: barrier: a trigger has one number, one kind"),
+        ("trigger id 1 twice", "2: \"twice\" is no attribute of a trigger"),
+        ("trigger id", "2: id has no value"),
+        ("0->1 trigger x size 5", "2: trigger: \"x\" is no number of a trigger"),
+        ("0->1 trigger 1 trigger 2 size 5", "2: trigger 2: trigger stands there twice"),
+        ("0->1 start 0 trigger 1 size 5", "2: trigger: 1 stands beside a start"),
+        (
+            "0->1 id 1 msg 1 start 0 size 5 send_done_trigger 1",
+            "2: send_done_trigger: of a message htsim fires it",
+        ),
+    ] {
+        assert!(refused(line).starts_with(problem), "{line}: {}", refused(line));
+    }
+}
+
+#[test]
+fn a_flow_of_a_csv_file_may_wait_for_others_that_it_names() {
+    let text = "name,after,start_us,pause,done,src,dst,size_bytes\na,,3,,,0,1,5\nb,,0,,,0,1,5\n,a b,,7 us,acknowledged,1,0,5\n,b,,,,1,0,5\n";
+    let flows = read(ListFormat::Csv, text);
+    let names: Vec<Option<&str>> = flows.iter().map(|flow| flow.name.as_deref()).collect();
+    assert_eq!(names, [Some("a"), Some("b"), None, None]);
+    let waits = |after: &[&str], us, done| {
+        let after = after.iter().map(|name| (*name).to_owned()).collect();
+        Some(Waits { after, pause: Span::from_us(us), done })
+    };
+    assert_eq!(flows[2].waits, waits(&["a", "b"], 7, Done::Acknowledged));
+    assert_eq!(flows[3].waits, waits(&["b"], 0, Done::Delivered));
+    assert_eq!((flows[0].waits.as_ref(), flows[0].start), (None, Time::from_ps(3_000_000)));
+    let refused = |line: &str| {
+        refused(ListFormat::Csv, &format!("name,after,start,pause,done,src,dst,size_bytes\n{line}\n"))
+    };
+    for (line, problem) in [
+        (",a,1 us,,,0,1,5", "2: start: \"1 us\": a flow that waits for others has no start"),
+        (",,0 s,1 us,,0,1,5", "2: pause: means nothing where the flow waits for no other"),
+        (",,0 s,,delivered,0,1,5", "2: done: means nothing where the flow waits for no other"),
+        (",a,,soon,,0,1,5", "2: pause: "),
+        (",a,,,later,0,1,5", "2: done: \"later\": write \"delivered\" or \"acknowledged\""),
+        ("a b,,0 s,,,0,1,5", "2: name: \"a b\" has a space"),
+        (",,,,,0,1,5", "2: start: "),
+    ] {
+        assert!(refused(line).starts_with(problem), "{line}: {}", refused(line));
+    }
+}
+
 #[test]
 fn a_csv_file_may_name_the_connection_of_a_message() {
     let flows =
@@ -225,12 +316,14 @@ fn a_list_of_too_many_flows_is_refused_at_the_first_that_is_too_many() {
 }
 
 /// A file of each format.
-const FILES: [&str; 5] = [
+const FILES: [&str; 7] = [
     "start,src,dst,size\n10 us,h0,h3,1 MB\n1.5 ms,\"h1\",h2,3 KB\n",
     "sep=;\nstart_ms;src;dst;size_bytes\n0,5;h0;h1;100\n",
     "2\n0 1 3 100 1000 2.000000001\n5 4 3 100 200000 2\n",
     "0.1 3 187 18582.0\n1e-05 0 1 1\n",
     "Nodes 16\nConnections 2\nTriggers 0\n0->13 id 1 start 0 size 2000000\n13->0 start 0 size 0\n",
+    "Nodes 16\nTriggers 1\n0->1 id 1 start 0 size 2 recv_done_trigger 3\n1->0 trigger 3 size 1\ntrigger id 3 barrier count 1\n",
+    "name,after,start,pause,done,src,dst,size\na,,0 s,,,h0,h1,1 KB\nb,a,,1 us,acknowledged,h1,h0,1 KB\n",
 ];
 
 proptest! {
@@ -249,7 +342,7 @@ proptest! {
         for format in [detect_format("x", &text), ListFormat::Csv, ListFormat::Hpcc, ListFormat::Ns2, ListFormat::Htsim] {
             let lines = text.lines().count();
             match parse_list(format, &text, ListRules { start_unit: unit, ..RULES }) {
-                Ok(flows) => prop_assert!(flows.iter().all(|flow| (1..=lines).contains(&flow.line))),
+                Ok(list) => prop_assert!(list.flows.iter().all(|flow| (1..=lines).contains(&flow.line))),
                 Err(error) => prop_assert!((1..=lines.max(1)).contains(&error.line) && !error.problem.contains('\n')),
             }
         }
