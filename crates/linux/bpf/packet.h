@@ -6,7 +6,9 @@
 #include "kernel.h"
 
 #define BPF_MAP_TYPE_ARRAY 2
+#define BPF_MAP_TYPE_RINGBUF 27
 #define BPF_F_MMAPABLE 1024
+#define BPF_RB_NO_WAKEUP 1
 
 #define ETH_P_IP 0x0008
 #define ETH_P_IPV6 0xdd86

@@ -15,8 +15,8 @@
  *
  * Of a flow of small packets, `cw_bulk_in` adds its credits to what small packets to the host may spend, unless one of them is held.
  * `cw_credits_in` does only that, where bulk data stays with the daemon.
- * `cw_seen` chooses the packets of which the daemon's packet socket hears, and counts small ones instead while the daemon looks at
- * these counts.
+ * The programs at the NIC, to which `cw_small_out` belongs, tell the daemon of the packets that it must hear of, and count small ones
+ * instead while the daemon looks at these counts. Where the NIC takes no programs, `cw_seen` does so at the daemon's packet socket.
  */
 #include "bulk.h"
 #include "seen.h"
@@ -87,19 +87,36 @@ int cw_bulk_in(struct __sk_buff *skb)
 
 	if (!table)
 		return NEXT;
-	return skb->protocol == ETH_P_CONTROL ? on_control(skb, table) : on_segment(skb, table);
+	if (skb->protocol == ETH_P_CONTROL)
+		return on_control(skb, table);
+	/* The daemon hears of the packet as it came. */
+	hear(skb, table, 0);
+	return on_segment(skb, table);
 }
 
 SEC("classifier")
 int cw_credits_in(struct __sk_buff *skb)
 {
 	__u32 zero = 0;
-	struct table *table;
+	struct table *table = map_lookup_elem(&cw_pass, &zero);
 
-	if (skb->protocol != ETH_P_CONTROL)
+	if (!table)
 		return NEXT;
-	table = map_lookup_elem(&cw_pass, &zero);
-	return table ? on_control(skb, table) : NEXT;
+	if (skb->protocol == ETH_P_CONTROL)
+		return on_control(skb, table);
+	hear(skb, table, 0);
+	return NEXT;
+}
+
+SEC("classifier")
+int cw_small_out(struct __sk_buff *skb)
+{
+	__u32 zero = 0;
+	struct table *table = map_lookup_elem(&cw_pass, &zero);
+
+	if (table && skb->protocol != ETH_P_CONTROL)
+		hear(skb, table, 1);
+	return NEXT;
 }
 
 /* Writes the number of the credit that a packet spends into its headers, as src/wire/stamp.rs does. */
@@ -120,6 +137,7 @@ int cw_bulk_out(struct __sk_buff *skb)
 			return NEXT;
 		return redirect(skb->ifindex, BPF_F_INGRESS);
 	}
+	hear(skb, table, 1);
 	if (!read(skb, ETHERNET, &packet) || !packet.payload || wire_of(&packet) <= table->small || !packet.has_place)
 		return NEXT;
 	bulk = find(low(packet.version, packet.source), low(packet.version, packet.destination), packet.ports,

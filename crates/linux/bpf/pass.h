@@ -118,21 +118,25 @@ struct bulk {
 };
 
 struct table {
-	/* The changes of what small packets to hosts may spend (kernel). */
-	__u64 spent;
 	/* The most bytes on the wire of a small packet and of any that a credit pays for (daemon). */
 	__u32 small, frame;
 	/* The time until which the daemon is taken to live, in nanoseconds (daemon). */
 	__u64 alive;
-	/* The changes at flows whose bulk data leaves in the kernel (kernel). */
-	__u64 moved;
 	/* The most bytes on the wire that an allowance may have (daemon). */
 	__u32 most;
 	/* True while the daemon looks at small packets that were counted, and true if it hears those over IPv6 (daemon). */
 	__u32 counts, ipv6;
-	__u32 unused;
+	/* True if the programs at the NIC tell the daemon of packets, and true while any of them shall wake it (daemon). */
+	__u32 hears, wakes;
+	__u32 unused[7];
+	/* The changes of what small packets to hosts may spend (kernel). It and the next ones change with each packet, so that they are kept
+	 * out of the cache line that each packet reads. */
+	__u64 spent;
+	/* The changes at flows whose bulk data leaves in the kernel (kernel). */
+	__u64 moved;
 	/* What left because the daemon gave no sign of life: packets, and bytes of payload (kernel). */
 	__u64 unwatched, unwatched_payload;
+	__u64 unused_too[4];
 	/* A bit for each place of a flow of which small packets were counted (kernel; the daemon clears it). */
 	__u64 moved_counted[COUNTED / 64];
 	struct host hosts[HOSTS];
@@ -162,6 +166,18 @@ struct {
 	MAP_TYPE(key, __u32);
 	MAP_TYPE(value, struct counted);
 } cw_counted SEC(".maps");
+
+/* The packets of which the programs at the NIC tell the daemon: some 29,000 of them. */
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_RINGBUF);
+	MAP_UINT(max_entries, 4 << 20);
+} cw_heard SEC(".maps");
+
+/* A byte for each connection that was opened from here or answered. It only wakes the daemon, for which the first ones are enough. */
+struct {
+	MAP_UINT(type, BPF_MAP_TYPE_RINGBUF);
+	MAP_UINT(max_entries, 4096);
+} cw_opened SEC(".maps");
 
 /* The place in the table of flows of a flow between these addresses. */
 INLINE struct flows *flows_of(struct table *table, const __u32 *source, const __u32 *destination, __u32 ports)

@@ -80,7 +80,7 @@ impl Driver {
     /// CAP_NET_ADMIN and CAP_NET_RAW; nothing later needs more.
     ///
     /// `pass` is the program whose name `setup` has.
-    pub fn open(setup: &Setup, pass: Option<Pass>) -> Result<Driver, IoError> {
+    pub fn open(setup: &Setup, mut pass: Option<Pass>) -> Result<Driver, IoError> {
         let nic = Nic::open(&setup.interface)?;
         // A credit that leaves late cannot be made up for: on a busy machine half of the throughput depends on this.
         let priority = Following::raise(setup.priority);
@@ -92,11 +92,13 @@ impl Driver {
         };
         let frames = FrameSocket::open(&nic, setup.carrier)?;
         let ipv6 = setup.ipv6.is_some();
-        let counting = pass.as_ref().and_then(|pass| {
-            pass.hear_ipv6(ipv6);
-            pass.counting_program()
-        });
-        let sniffer = Sniffer::open(nic.index(), setup.holds, ipv6, counting)?;
+        let sniffer = match pass.as_mut().and_then(|pass| pass.hear(ipv6)) {
+            Some(heard) => Sniffer::over(heard),
+            None => {
+                let counting = pass.as_ref().and_then(Pass::counting_program);
+                Sniffer::open(nic.index(), setup.holds, ipv6, counting)?
+            }
+        };
         let queue = Queue::open(setup.queue, copied, copying)?;
         let clock = Clock::start()?;
         // The rules are about to be set, and the loop begins after that.
@@ -231,6 +233,7 @@ impl Driver {
         let segments_wait = is_patient && segments_go_on && !counts;
         let is_soon = time <= SEEN_WITH_TIMER || self.load.many_are_seen();
         let urgent = self.sniffer.urgent().filter(|_| segments_wait || is_soon && !(is_patient && counts));
+        self.sniffer.wake(urgent.is_none());
         if credits_wait || segments_wait || counts {
             time = time.min(self.load.patience());
         } else if urgent.is_some() {

@@ -1,8 +1,10 @@
-//! Packet sockets: one for control frames, and one that sees the headers of TCP segments that pass.
+//! Packet sockets: one for control frames, and one that sees the headers of TCP segments that pass, unless programs at the NIC tell of
+//! these.
 
 use super::error::IoError;
 use super::filter;
 use super::nic::Nic;
+use super::pass::heard::Heard;
 use super::ring::{PACKET_MAX, Ring};
 use super::sys;
 use super::sys::Batch;
@@ -238,19 +240,33 @@ impl FrameSocket {
     }
 }
 
-/// The socket that sees the headers of TCP segments.
+/// The headers of TCP segments that pass.
 pub(super) struct Sniffer {
-    ring: Ring,
-    socket: OwnedFd,
-    /// A second socket, which has something to read when a connection is opened from here.
-    opening: Option<OwnedFd>,
+    way: Way,
     /// Segments that were seen, and those among them that brought data.
     pub seen: u64,
     pub data: u64,
 }
 
+/// The way in which headers come.
+enum Way {
+    Socket {
+        ring: Ring,
+        socket: OwnedFd,
+        /// A second socket, which has something to read when a connection is opened from here.
+        opening: Option<OwnedFd>,
+    },
+    /// The programs at the NIC tell of them, which costs each packet less than a socket.
+    Programs(Box<Heard>),
+}
+
 impl Sniffer {
-    /// Opens the sockets. `counting` is a program that chooses what the first one gets, and counts the rest.
+    /// Reads what the programs at the NIC tell of.
+    pub fn over(heard: Heard) -> Sniffer {
+        Sniffer { way: Way::Programs(Box::new(heard)), seen: 0, data: 0 }
+    }
+
+    /// Opens packet sockets. `counting` is a program that chooses what the first one gets, and counts the rest.
     pub fn open(
         index: u32,
         holds: filter::Holds,
@@ -270,45 +286,68 @@ impl Sniffer {
                 Some(open(index, EVERY_TYPE, |socket| sys::attach_filter(socket, &program))?)
             }
         };
-        Ok(Sniffer { ring, socket, opening, seen: 0, data: 0 })
+        Ok(Sniffer { way: Way::Socket { ring, socket, opening }, seen: 0, data: 0 })
     }
 
-    /// Returns the socket that has something to read as soon as a segment was seen.
+    /// Returns what has something to read as soon as a segment was seen.
     pub fn fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        match &self.way {
+            Way::Socket { socket, .. } => socket.as_fd(),
+            Way::Programs(heard) => heard.fd(),
+        }
     }
 
-    /// Returns the socket that has something to read as soon as a segment was seen that must not wait; `None` if no segment may.
+    /// Returns what has something to read as soon as a segment was seen that must not wait; `None` if no segment may.
     pub fn urgent(&self) -> Option<BorrowedFd<'_>> {
-        self.opening.as_ref().map(AsFd::as_fd)
+        match &self.way {
+            Way::Socket { opening, .. } => opening.as_ref().map(AsFd::as_fd),
+            Way::Programs(heard) => Some(heard.opened()),
+        }
     }
 
-    /// Receives headers and hands each to `segment`. What is no TCP segment is left out. `ready` says that a socket is ready.
+    /// Says whether any segment that is seen shall wake whoever waits for [`Sniffer::fd`]. A packet socket always does.
+    pub fn wake(&self, wakes: bool) {
+        if let Way::Programs(heard) = &self.way {
+            heard.wake(wakes);
+        }
+    }
+
+    /// Receives headers and hands each to `segment`. What is no TCP segment is left out. `ready` says that [`Sniffer::fd`] or
+    /// [`Sniffer::urgent`] has something to read.
     pub fn receive(
         &mut self,
         ready: bool,
         mut segment: impl FnMut(Direction, &Segment, Link),
     ) -> Result<Received, Errno> {
-        if ready && let Some(opening) = &self.opening {
-            empty(opening);
-        }
-        let Sniffer { ring, socket, seen, data, .. } = self;
-        read(ring, socket.as_fd(), ready, |bytes, kind| {
+        let Sniffer { way, seen, data } = self;
+        let mut header = |bytes: &[u8], is_outgoing: bool| {
             let Some((ethernet, packet)) = bytes.split_at_checked(ETHERNET_LEN) else { return };
             let Ok(header) = Segment::parse(packet) else { return };
             let mac =
                 |at: usize| ethernet[at..].first_chunk().map_or(MacAddr::default(), |mac| MacAddr(*mac));
             *seen += 1;
             let (to, from) = (mac(0), mac(6));
-            match kind {
-                libc::PACKET_OUTGOING => {
-                    segment(Direction::Outgoing, &header, Link { local: from, peer: to })
-                }
-                _ => {
-                    *data += u64::from(header.payload > 0);
-                    segment(Direction::Incoming, &header, Link { local: to, peer: from });
-                }
+            if is_outgoing {
+                segment(Direction::Outgoing, &header, Link { local: from, peer: to });
+            } else {
+                *data += u64::from(header.payload > 0);
+                segment(Direction::Incoming, &header, Link { local: to, peer: from });
             }
-        })
+        };
+        match way {
+            Way::Socket { ring, socket, opening } => {
+                if ready && let Some(opening) = opening {
+                    empty(opening);
+                }
+                read(ring, socket.as_fd(), ready, |bytes, kind| header(bytes, kind == libc::PACKET_OUTGOING))
+            }
+            Way::Programs(heard) => {
+                if ready {
+                    heard.forget_opened();
+                }
+                let is_full = heard.read(BATCH, header) == BATCH;
+                Ok(if is_full { Received::More } else { Received::All })
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@
 mod bulk;
 mod counted;
 pub(super) mod hash;
+pub(super) mod heard;
 mod memory;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ use aya::programs::{LinkOrder, Program, TcAttachType};
 use bulk::Bulks;
 use counted::Counting;
 use hash::{PROBES, of_address, of_flow};
+use heard::Heard;
 use memory::{FLOWS, HOSTS, HostPlace, Table};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
@@ -62,6 +64,8 @@ pub struct Pass {
     bulks: Option<Result<Bulks, String>>,
     /// The small packets from other hosts that are counted, if the kernel takes the program for that.
     counting: Option<Counting>,
+    /// What the programs at the NIC tell of, until the driver has it.
+    heard: Option<Heard>,
     /// The programs at the NIC, which are gone with this.
     _links: Vec<SchedClassifierLink>,
 }
@@ -141,6 +145,11 @@ impl Pass {
         if let Some(nic) = leaves.nic {
             pass.bulks = Some(attach(&mut loaded, nic, leaves.bulk, &mut pass._links));
         }
+        if pass.takes_credits() == Some(Ok(())) {
+            let heard = Heard::of(&mut loaded);
+            pass.heard =
+                heard.inspect_err(|why| tracing::info!(why, "packets are told of by a packet socket")).ok();
+        }
         // Without it the daemon hears of each packet.
         pass.counting =
             count(&mut loaded).inspect_err(|why| tracing::info!(why, "small packets aren't counted")).ok();
@@ -192,14 +201,16 @@ impl Pass {
         }
     }
 
-    /// Returns the program that chooses what the packet socket gets, and counts the rest; `None` if small packets can't be counted.
+    /// Returns the program that chooses what a packet socket gets, and counts the rest; `None` if small packets can't be counted.
     pub(super) fn counting_program(&self) -> Option<BorrowedFd<'_>> {
         self.counting.as_ref().and_then(Counting::program)
     }
 
-    /// Says whether the packet socket shall hear of packets over IPv6.
-    pub(super) fn hear_ipv6(&self, hears: bool) {
-        self.shared.table().ipv6.store(hears.into(), Release);
+    /// Returns what the programs at the NIC tell of; `None` if they don't, so that a packet socket must hear of packets. `ipv6` says
+    /// whether the daemon shall hear of packets over IPv6.
+    pub(super) fn hear(&mut self, ipv6: bool) -> Option<Heard> {
+        self.shared.table().ipv6.store(ipv6.into(), Release);
+        self.heard.take()
     }
 
     /// Says whether the daemon looks at small packets that were counted before long. Returns true if they are counted.
@@ -272,6 +283,7 @@ impl Pass {
             pin,
             bulks: None,
             counting: None,
+            heard: None,
             _links: Vec::new(),
         }
     }
@@ -437,7 +449,7 @@ fn attach(
     let flows = Shared::map(map.fd().as_fd())
         .map_err(|errno| sys::in_one_line("cannot map the table of flows into memory", &errno))?;
     let for_bulk = [("cw_bulk_in", TcAttachType::Ingress), ("cw_bulk_out", TcAttachType::Egress)];
-    let for_small = [("cw_credits_in", TcAttachType::Ingress)];
+    let for_small = [("cw_credits_in", TcAttachType::Ingress), ("cw_small_out", TcAttachType::Egress)];
     for (name, way) in if bulk { &for_bulk[..] } else { &for_small } {
         let Some(Program::SchedClassifier(program)) = loaded.program_mut(name) else {
             return Err(format!("the object has no program {name}"));

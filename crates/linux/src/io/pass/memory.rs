@@ -45,24 +45,29 @@ pub(super) struct FlowPlace {
 /// `struct table`.
 #[repr(C)]
 pub(super) struct Table {
-    /// The changes of what small packets to hosts may spend.
-    pub spent: AtomicU64,
     /// The most bytes on the wire of a small packet, and of any that a credit pays for.
     pub small: AtomicU32,
     pub frame: AtomicU32,
     /// The time until which the daemon is taken to live, in nanoseconds of the monotonic clock.
     pub alive: AtomicU64,
-    /// The changes at flows whose bulk data leaves in the kernel.
-    pub moved: AtomicU64,
     /// The most bytes on the wire that an allowance may have.
     pub most: AtomicU32,
     /// 1 while small packets are counted, and 1 if those over IPv6 are heard of.
     pub counts: AtomicU32,
     pub ipv6: AtomicU32,
-    unused: u32,
+    /// 1 if the programs at the NIC tell of packets, and 1 while any of them shall wake the daemon.
+    pub hears: AtomicU32,
+    pub wakes: AtomicU32,
+    unused: [u32; 7],
+    /// The changes of what small packets to hosts may spend. It and the next ones change with each packet, so that they are kept out of the
+    /// cache line that each packet reads.
+    pub spent: AtomicU64,
+    /// The changes at flows whose bulk data leaves in the kernel.
+    pub moved: AtomicU64,
     /// What left because the daemon gave no sign of life: packets, and their payload in bytes.
     pub unwatched: AtomicU64,
     pub unwatched_payload: AtomicU64,
+    unused_too: [u64; 4],
     /// A bit for each place of a flow of which small packets were counted.
     pub moved_counted: [AtomicU64; COUNTED / 64],
     pub hosts: [HostPlace; HOSTS],
@@ -70,7 +75,7 @@ pub(super) struct Table {
 }
 
 const _: () =
-    assert!(size_of::<HostPlace>() == 64 && size_of::<Table>() == 64 + COUNTED / 8 + 64 * HOSTS + 8 * FLOWS);
+    assert!(size_of::<HostPlace>() == 64 && size_of::<Table>() == 128 + COUNTED / 8 + 64 * HOSTS + 8 * FLOWS);
 const _: () = assert!(size_of::<BulkPlace>() == 208 && size_of::<Bulks>() == 208 * BULKS);
 const _: () = assert!(size_of::<CountedPlace>() == 64 && size_of::<Counted>() == 64 * COUNTED);
 

@@ -161,7 +161,7 @@ impl Job for HostJob {
     }
 
     fn unplanned(&self) -> Vec<String> {
-        let line = "A daemon with kernel_path = \"auto\" also loads programs: one lets small packets leave before they reach the queue, one counts those that come, and from Linux 6.6 on one at the NIC takes their credits.";
+        let line = "A daemon with kernel_path = \"auto\" also loads programs: one lets small packets leave before they reach the queue, one counts those that come, and from Linux 6.6 on two at the NIC count them, take their credits, and tell of connections.";
         let is_on = self.settings.kernel_path != KernelPath::Off && self.params.leftover > 0;
         if is_on { vec![line.to_owned()] } else { Vec::new() }
     }
