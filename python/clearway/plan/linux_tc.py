@@ -26,8 +26,9 @@ UDP_FILTERS = (("ip", "ip", 29, 5), ("ipv6", "ip6", 49, 7))
 TICK_S = 1e-6
 #: Signals that a port lets pass at once, and that may wait there, as the daemon has them.
 SIGNALS_AT_ONCE, SIGNAL_QUEUE = 32, 256
-#: Time that a port's own bucket lasts: HTB's timer is late now and then, and what it missed must fit.
-PORT_BURST_S = 48e-6
+#: Time that a port's own bucket lasts: HTB's timer is late now and then, and what it missed must fit. It is `TIMER` of
+#: `crates/planner/src/htb.rs`.
+PORT_BURST_S = 100e-6
 FILTER = 'tc filter add dev "$1" parent 1: protocol'
 
 HEAD = """\

@@ -311,5 +311,5 @@ def card_lines(device: str, shape: Shape) -> list[str]:
 
 
 def burst_bytes(shape: Shape) -> int:
-    """The bucket of a port: one frame, or what passes in the 48 us by which HTB's timer may be late."""
-    return max(LARGEST, round(shape.rate_bps * 48e-6 / 8))
+    """The bucket of a port: one frame, or what passes in the 100 us by which HTB's timer may be late."""
+    return max(LARGEST, round(shape.rate_bps * 100e-6 / 8))

@@ -25,10 +25,11 @@ const FRAMES_END: Span = Span::from_ms(3);
 const MANY_SENT: u64 = 4;
 /// The time for which a timer waits for later ones then: a little more than the time between two credits at 100 Mbit/s.
 const GATHER: Span = Span::from_us(130);
-/// The longest such time while all frames go to one host, and the number of frames that may come together in it. The switch in front of
-/// that host spaces them again, while frames for several hosts would bring data from all of these at once.
-const GATHER_FOR_ONE: Span = Span::from_us(390);
-const GATHERED: u64 = 3;
+/// The longest such time while all frames go to one host, and the number of frames that may come in it, after the one that is due. The
+/// switch in front of that host spaces them again: two pass at once, and the others take half of a queue of eight. Frames for several
+/// hosts would bring data from all of these at once.
+const GATHER_FOR_ONE: Span = Span::from_us(650);
+const GATHERED: u64 = 5;
 /// The time by which a wake-up may be late beside that. At 1 Gbit/s it lets seven credits leave at once, which is what a switch
 /// has room for.
 const LATE_MAX: Span = Span::from_us(100);
@@ -198,16 +199,16 @@ mod tests {
     }
 
     #[test]
-    fn timers_gather_for_three_frames_while_all_go_to_one_host_and_for_one_again_when_another_host_gets_some()
+    fn timers_gather_for_five_frames_while_all_go_to_one_host_and_for_one_again_when_another_host_gets_some()
     {
         let mut load = Load::default();
         load.start_round(us(1000), came(0));
         for (at, sent, turns, gather) in [
-            (2000, 8, 0, 375),
-            (3000, 12, 0, 390),
-            (4000, 37, 0, 130),
+            (2000, 8, 0, 625),
+            (3000, 12, 0, 650),
+            (4000, 37, 0, 200),
             (5000, 45, 1, 130),
-            (6000, 53, 1, 375),
+            (6000, 53, 1, 625),
             (7000, 56, 1, 0),
         ] {
             load.start_round(us(at), Counted { sent, turns, ..Counted::default() });
