@@ -103,7 +103,7 @@ impl Driver {
         let clock = Clock::start()?;
         // The rules are about to be set, and the loop begins after that.
         pass.iter().for_each(|pass| pass.live(clock.kernel_ns(clock.now())));
-        let (load, told, downs) = (Load::default(), Time::ZERO, 0);
+        let (load, told, downs) = (Load::of(setup.holds), Time::ZERO, 0);
         Ok(Driver { nic, queue, frames, sniffer, pass, clock, load, priority, told, downs })
     }
 

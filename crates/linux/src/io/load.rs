@@ -1,5 +1,6 @@
 //! The load of a loop, and the pause that it makes between two rounds while it is high.
 
+use super::filter::Holds;
 use clearway_units::{Span, Time};
 
 /// The time over which packets are counted.
@@ -9,6 +10,8 @@ const HIGH: u64 = 40;
 /// The least time between the starts of two rounds while the load is high. What leaves in it at 1 Gbit/s passes a port of a Linux switch at
 /// once, whose buckets hold 100 us (`TIMER` of `clearway_planner::htb`).
 const ROUND: Span = Span::from_us(100);
+/// That time where acknowledgements are held: ten connections under PAC carried less at 1 Gbit/s with rounds of 100 us.
+const ROUND_OF_ACKS: Span = Span::from_us(50);
 
 /// The number of segments in a window of 1 ms from which on many pass.
 const MANY_SEEN: u64 = 2;
@@ -43,6 +46,8 @@ const LATE_MAX: Span = Span::from_us(100);
 /// processor from the applications that send these.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Load {
+    /// True if acknowledgements are held, and not data.
+    holds_acks: bool,
     /// The number of packets, of all time, when the window began.
     counted: u64,
     window_end: Time,
@@ -80,6 +85,11 @@ pub(super) struct Counted {
 }
 
 impl Load {
+    /// Returns the load of a loop that has not begun.
+    pub fn of(holds: Holds) -> Load {
+        Load { holds_acks: matches!(holds, Holds::Acks { .. }), ..Load::default() }
+    }
+
     /// Notes that a round starts.
     pub fn start_round(&mut self, now: Time, counted: Counted) {
         if now >= self.window_end {
@@ -98,7 +108,8 @@ impl Load {
             self.counted = came;
             self.window_end = now.saturating_add(WINDOW);
         }
-        self.round_end = now.saturating_add(ROUND);
+        let round = if self.holds_acks { ROUND_OF_ACKS } else { ROUND };
+        self.round_end = now.saturating_add(round);
     }
 
     /// Notes whether segments with data and frames came in a round.
@@ -173,6 +184,20 @@ mod tests {
         assert_eq!(load.pause(us(2110)), Span::ZERO);
         load.start_round(us(3000), came(2 * HIGH));
         assert_eq!(load.pause(us(3000)), Span::ZERO);
+    }
+
+    #[test]
+    fn rounds_are_half_as_far_apart_where_acknowledgements_are_held() {
+        let mut load = Load::of(Holds::Acks { syn_acks: true, requests: false });
+        for (at, packets) in [(0, 0), (1000, HIGH)] {
+            load.start_round(us(at), came(packets));
+        }
+        assert_eq!(load.pause(us(1010)), Span::from_us(40));
+        let mut load = Load::of(Holds::Data);
+        for (at, packets) in [(0, 0), (1000, HIGH)] {
+            load.start_round(us(at), came(packets));
+        }
+        assert_eq!(load.pause(us(1010)), Span::from_us(90));
     }
 
     #[test]
